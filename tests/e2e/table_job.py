@@ -18,7 +18,6 @@ import stoker
 from stoker.captures.install import frames
 from torch._dynamo import guards
 
-started = {"captures.hit": 0}  # When the row began.
 guards.profile_guard_manager = lambda *_: 0.0  # It flushes the processor's caches, to log how long guards take.
 
 
@@ -32,31 +31,19 @@ def plain(tensor):
     return tensor.as_subclass(torch.Tensor)
 
 
-class Stopped(BaseException):
-    """No capture holds."""
-
-
-def stop_at_misses():
-    """From now on, where nothing of a row has started warm."""
-    find = frames.find
-
-    def find_or_stop(*arguments):
-        found, start = find(*arguments)
-        if found is None and started["captures.hit"] == stoker.counters().get("captures.hit", 0):
-            raise Stopped
-        return found, start
-
-    frames.find = find_or_stop
-
-
-def run(module):
+def run(module, stops_at_misses):
     expected = plain(module.run(lambda function, **_: function))
     before, traced = starts(), torch._dynamo.utils.counters["frames"]["total"]
-    started["captures.hit"] = before.get("hit", 0)
+
+    def stops():
+        """Where nothing of a row has started warm."""
+        return stops_at_misses and starts().get("hit") == before.get("hit")
+
     try:
-        actual = plain(module.run(lambda function, **keywords: torch.compile(
-            function, backend="stoker", **keywords)))
-    except Stopped:
+        with frames.stopping_at_misses(stops):
+            actual = plain(module.run(lambda function, **keywords: torch.compile(
+                function, backend="stoker", **keywords)))
+    except frames.Missed:
         actual = None
     after = starts()
     result = {
@@ -83,10 +70,9 @@ def modules(folder):
 
 
 def main(arguments):
-    if "--stop-at-misses" in arguments:
-        stop_at_misses()
+    stops_at_misses = "--stop-at-misses" in arguments
     gc.freeze()  # Each row looks for garbage.
-    print(json.dumps({name: run(module) for name, module in modules(arguments[-1])}))
+    print(json.dumps({name: run(module, stops_at_misses) for name, module in modules(arguments[-1])}))
 
 
 if __name__ == "__main__":

@@ -19,12 +19,10 @@ def main(arguments):
     folder = arguments[-1]
     # The first trace imports parts of PyTorch, which a capture may know of: no other process is to lack them.
     torch.compile(lambda x: doubled(x), backend="aot_eager")(torch.ones(2))
-    if "--stop-at-misses" in arguments:
-        table_job.stop_at_misses()
     noted = untraced.Untraced(folder)
     results = {}
     for name, module in table_job.modules(folder):
-        results[name] = table_job.run(module)
+        results[name] = table_job.run(module, "--stop-at-misses" in arguments)
         results[name]["frames"] = noted.take()
     print(json.dumps(results))
 

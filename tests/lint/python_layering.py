@@ -39,7 +39,7 @@ MAY_IMPORT = {
         "captures/check", "captures/store", "captures/trust", "captures/audit"],
     "captures": [
         "base", "pytorch", "pytorch/names", "captures/store", "captures/trust", "captures/record", "captures/install"],
-    "captures/trial": ["base", "pytorch/names", "captures", "captures/trust"],
+    "captures/trial": ["base", "libstoker", "pytorch", "pytorch/names", "captures", "captures/trust", "captures/install"],
     "": [
         "base", "libstoker", "pytorch", "pytorch/names", "runtime", "lowering", "lowering/uncompiled", "captures",
         "captures/audit", "captures/install", "captures/record"],

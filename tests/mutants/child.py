@@ -31,10 +31,6 @@ SITE = "site"  # The folder of a program that stands for installed packages.
 _MAX_DETAIL = 600
 
 
-class Done(BaseException):
-    """The outcome is known before the program ended."""
-
-
 def prepare():
     """What every child would do again."""
     installation.digest()
@@ -52,8 +48,6 @@ def run(task, answers):
         blind.make_blind()
     try:
         answer = _TASKS[task["do"]](task)
-    except Done as done:
-        answer = done.args[0]
     except BaseException:
         answer = {"outcome": "failed", "detail": traceback.format_exc()[-_MAX_DETAIL:]}
     try:
@@ -145,8 +139,11 @@ def _record(task):
 def _warm(task):
     starts = _Starts()
     _read_only_store()
-    if not task.get("trace"):
-        _stop_at_a_miss(starts)
+    return _until_a_miss(
+        lambda: _started_warm(task, starts), starts, lambda: not task.get("trace") and not starts.are_hits)
+
+
+def _started_warm(task, starts):
     try:
         module = load(task)
         compiled, arguments = _compiled_entry(module)
@@ -168,21 +165,16 @@ def _read_only_store():
     store.drop = lambda key, stored: None
 
 
-def _stop_at_a_miss(starts, later=None):
-    """At the first start without a capture; `later`: what to call one behind others that had one, and to stop there,
-    too."""
-    find = frames.find
-
-    def find_or_stop(*arguments):
-        found, start = find(*arguments)
-        if found is None and (later or not starts.are_hits):
-            broken = starts.is_broken()
-            raise Done({
-                "outcome": "broken" if broken else later if starts.are_hits else "retraced",
-                "detail": "; ".join(starts.said)[:_MAX_DETAIL] if broken else starts.text()})
-        return found, start
-
-    frames.find = find_or_stop
+def _until_a_miss(outcome, starts, where):
+    """outcome(), or what a start without a capture tells that ended it, the first or one behind others that had one."""
+    try:
+        with frames.stopping_at_misses(where):
+            return outcome()
+    except frames.Missed:
+        broken = starts.is_broken()
+        return {
+            "outcome": "broken" if broken else "seen" if starts.are_hits else "retraced",
+            "detail": "; ".join(starts.said)[:_MAX_DETAIL] if broken else starts.text()}
 
 
 def _traced(task):
@@ -196,10 +188,13 @@ def _calls(task):
     """Changes live objects between calls, and compares each call with one of the entry itself."""
     starts = _Starts()
     _read_only_store()
+    return _until_a_miss(lambda: _called(task, starts), starts, lambda: task["by"] == "stoker")
+
+
+def _called(task, starts):
     module = load(task)
     entry, arguments = made(module)
     if task["by"] == "stoker":
-        _stop_at_a_miss(starts, "seen")
         compiled = torch.compile(entry, backend="stoker")
     else:
         compiled = torch.compile(entry, backend="eager") if task["by"] == "pytorch" else entry

@@ -331,6 +331,39 @@ def test_an_input_whose_elements_are_one_is_changed_by_eager_alone(warnings):
     assert any("it changes an input with strides (0, 1), of which elements are one" in line for line in warnings)
 
 
+OVERLAPPING = {
+    "window": lambda: torch.arange(8.0).as_strided((4, 3), (1, 1)),
+    "unfolded": lambda: torch.arange(8.0).unfold(0, 3, 1),
+    "interleaved": lambda: torch.arange(20.0).as_strided((3, 3), (3, 2)),  # None of its elements are one.
+}
+
+
+def _set_row(x):
+    x[0] = 5
+    return x * 1
+
+
+def _copy_over(x):
+    x.copy_(torch.arange(float(x.numel())).view(x.shape))
+    return x.sum()
+
+
+def _change_twice(x):
+    x[0].mul_(2)
+    x[1:3, 0] += 10
+    return x.sum(0)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("change", [_set_row, _copy_over, _change_twice, lambda x: x.select(0, 1).fill_(9)])
+@pytest.mark.parametrize("make", OVERLAPPING.values(), ids=OVERLAPPING)
+def test_what_is_written_to_overlapping_elements_is_seen_in_all(make, change, dynamic):
+    given, expected = make(), make()
+    actual = torch.compile(change, backend="stoker", dynamic=dynamic)(given)
+    torch.testing.assert_close(actual, change(expected), rtol=0, atol=0)
+    assert torch.equal(given._base if given._is_view() else given, expected._base)
+
+
 def _half_counted(x):
     return while_loop(lambda i, x: i < 4, lambda i, x: (i + 1, x / 2), (0, x))
 

@@ -25,6 +25,7 @@ from . import (
     stateless_random,
 )
 from .rules.kernels import require_kernel
+from .rules.numbers import checked_numbers, require_numbers_fit
 from .rules.registry import RULES, WORD_RULES, Unsupported
 
-__all__ = ["RULES", "WORD_RULES", "Unsupported", "require_kernel"]
+__all__ = ["RULES", "WORD_RULES", "Unsupported", "checked_numbers", "require_kernel", "require_numbers_fit"]

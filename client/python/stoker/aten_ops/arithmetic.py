@@ -29,6 +29,8 @@ def require_in_range(number, dtype):
 
 def _scaled_sum(op, g, out, x, y, alpha):
     require_in_range(alpha, out.dtype)
+    if type(alpha) is float and out.dtype not in FLOATS:
+        raise Unsupported(f"alpha={alpha} for {out.dtype}")
     if op == "subtract" and bool in (type(x), type(y)) or type(alpha) is bool and out.dtype != "bool":
         raise Unsupported("a bool where PyTorch takes numbers")
     if out.dtype == "bool":

@@ -36,16 +36,17 @@ def apart(g, x, dim, start, size, step=1):
 def constant_pad(g, out, x, pad, mode="constant", value=None):
     if not isinstance(mode, str):
         mode, value = "constant", mode
+    value = 0 if value is None else value
     if mode != "constant":
         raise Unsupported(f"padding of mode {mode}")
     low, high = [0] * x.rank, [0] * x.rank
     for position in range(len(pad) // 2):
         dim, around = x.rank - 1 - position, pad[2 * position:2 * position + 2]
         if any(isinstance(count, Dim) for count in around):
-            x = _filled(g, x, dim, *around, value or 0)
+            x = _filled(g, x, dim, *around, value)
         else:
             low[dim], high[dim] = around
-    return g.pad(x, g.constant(value or 0, x.dtype), low, high)
+    return g.pad(x, g.constant(value, x.dtype), low, high)
 
 
 def _filled(g, x, dim, before, after, value):

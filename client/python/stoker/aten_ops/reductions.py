@@ -86,8 +86,8 @@ def moments(g, x, dims, correction=0):
     off = g.select(g.predicate("is_finite", off), off, zero)
     squares = g.binary("maximum", g.binary("subtract", squares, off), zero)
     divisor = max(0, _size(x, dims) - correction)
-    return (g.binary("add", guess, rest), g.with_scalar("divide", squares, divisor),
-            g.binary("subtract", centered, rest))
+    mean = guess if _size(x, dims) == 1 else g.binary("add", guess, rest)  # Of an infinity by itself too.
+    return mean, g.with_scalar("divide", squares, divisor), g.binary("subtract", centered, rest)
 
 
 def _correction(correction, unbiased):
@@ -97,16 +97,22 @@ def _correction(correction, unbiased):
 
 
 def _variance(g, x, dim, correction, dtype):
-    wide = g.convert(x, compute_dtype(dtype))
-    average, variance, _ = moments(g, wide, dims_of(dim, x.rank), correction)
+    average, variance, _ = moments(g, g.convert(x, dtype), dims_of(dim, x.rank), correction)
     return average, variance
+
+
+def _deviation(g, x, dim, correction, dtype):
+    """(mean, standard deviation), where a number's square may be none: as in PyTorch, whose kernels for CPUs take f64."""
+    wide = "f64" if g.has_fast_f64 else compute_dtype(dtype)
+    average, variance = _variance(g, x, dim, correction, wide)
+    return average, g.unary("sqrt", variance)
 
 
 @rule("var.correction", "var.dim", "var")
 def var(g, out, x, dim=None, unbiased=None, keepdim=False, correction=None):
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    variance = _variance(g, x, dim, _correction(correction, unbiased), out.dtype)[1]
+    variance = _variance(g, x, dim, _correction(correction, unbiased), compute_dtype(out.dtype))[1]
     return _kept(g, g.convert(variance, out.dtype), out)
 
 
@@ -114,22 +120,21 @@ def var(g, out, x, dim=None, unbiased=None, keepdim=False, correction=None):
 def std(g, out, x, dim=None, unbiased=None, keepdim=False, correction=None):
     if isinstance(dim, bool):
         dim, unbiased = None, dim
-    variance = _variance(g, x, dim, _correction(correction, unbiased), out.dtype)[1]
-    return _kept(g, g.convert(g.unary("sqrt", variance), out.dtype), out)
+    deviation = _deviation(g, x, dim, _correction(correction, unbiased), out.dtype)[1]
+    return _kept(g, g.convert(deviation, out.dtype), out)
 
 
 @rule("var_mean.correction", "var_mean.dim", "var_mean")
 def var_mean(g, out, x, dim=None, unbiased=None, keepdim=False, correction=None):
-    average, variance = _variance(g, x, dim, _correction(correction, unbiased), out[0].dtype)
+    average, variance = _variance(g, x, dim, _correction(correction, unbiased), compute_dtype(out[0].dtype))
     return tuple(
         _kept(g, g.convert(value, one.dtype), one) for value, one in zip((variance, average), out))
 
 
 @rule("std_mean.correction", "std_mean.dim", "std_mean")
 def std_mean(g, out, x, dim=None, unbiased=None, keepdim=False, correction=None):
-    average, variance = _variance(g, x, dim, _correction(correction, unbiased), out[0].dtype)
-    values = g.unary("sqrt", variance), average
-    return tuple(_kept(g, g.convert(value, one.dtype), one) for value, one in zip(values, out))
+    average, deviation = _deviation(g, x, dim, _correction(correction, unbiased), out[0].dtype)
+    return tuple(_kept(g, g.convert(value, one.dtype), one) for value, one in zip((deviation, average), out))
 
 
 # ---- Extremes -------------------------------------------------------------------------------------
@@ -222,7 +227,7 @@ def norm_of(g, x, order, dims):
     if order == 0:
         nonzero = g.convert(g.compare_with("NE", size, 0), size.dtype)
         return g.reduce("add", nonzero, dims)
-    if order == 1:
+    if order == 1 or order and _size(x, dims) == 1:  # The square of one number may be none.
         return g.reduce("add", size, dims)
     if order == 2:
         return g.unary("sqrt", g.reduce("add", g.binary("multiply", size, size), dims))

@@ -38,6 +38,7 @@ class GraphText:
     def __init__(self, name="main", absent=frozenset()):
         self.name = name
         self._absent = absent
+        self.has_fast_f64 = False  # On the target: at half the rate of f32.
         self.inputs = []  # [(Value, is parameter)]
         self.maker = None  # A name of what nodes are being made for.
         # Value -> the tensor it is known to be from shapes alone, or None.

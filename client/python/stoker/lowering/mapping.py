@@ -4,10 +4,11 @@ import operator
 
 import torch
 
-from ..aten_ops import Unsupported
+from ..aten_ops import Unsupported, checked_numbers, require_numbers_fit
 from ..graph.dims import Dim
 from ..graph.layout import DTYPES, WORDS, is_tensor
 from ..graph.values import Type, Value
+from ..pytorch.operators import schema_of
 from ..pytorch.sizes import SYMBOLIC
 
 MAX_RANK = 8  # Of graphs: protocol/graph/tensor_type.h.
@@ -46,6 +47,7 @@ class Mapping:
 
     def __init__(self, text, device):
         self.text = text
+        text.has_fast_f64 = device.type == "cpu"
         self.device = device
         self.values = {}  # fx node -> Value, or list of what a rule gave.
 
@@ -81,11 +83,15 @@ class Mapping:
         out = type_of(self.known(node), self.device)
         arguments = [self.argument(argument) for argument in node.args]
         keywords = {name: self.argument(value) for name, value in node.kwargs.items()}
+        schema = schema_of(node.target)
+        if isinstance(out, Type):
+            require_numbers_fit(schema, out.dtype, arguments, keywords)
         result = rule(self.text, out, *arguments, **keywords)
         if isinstance(out, Type):
             if not isinstance(result, Value):
                 raise Unsupported("a form with several results")
             _check(result, out)
+            result = checked_numbers(self.text, schema, result, arguments, keywords)
             result = self.finished(node, result)
         else:
             result = list(result)

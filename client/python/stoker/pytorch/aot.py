@@ -8,6 +8,7 @@ from ..base.not_portable import NotPortable
 from . import attention_masks, dynamo_graph, facts, joint_graph
 from .names import GRAPHS, WEIGHTS
 from .operators import look_at_real_tensors
+from .sizes import example_of
 from .unknown import require_defaults
 
 
@@ -81,23 +82,28 @@ def static_inputs():
 
 
 def require_writable(gm):
-    """NotImplementedError where AOTAutograd's runtime would copy into an input of which elements are one, as expand() makes
-    them: PyTorch refuses that after other inputs have changed, and operators that change such a tensor may pass."""
+    """NotImplementedError where AOTAutograd's runtime would copy into an input of which elements are one, as expand() and
+    as_strided() make them: PyTorch may refuse that after other inputs have changed, operators that change such a tensor may
+    pass, and what they write is seen in other places, too."""
     found = metadata() if facts.has(WEIGHTS, _WEIGHTS_OTHERWISE) else None
     inputs = gm.graph.find_nodes(op="placeholder")
     if found is None or len(found.input_info) != len(inputs):
         return
     for index in found.mutated_inp_runtime_indices:
         value = inputs[index].meta.get("val")
-        if isinstance(value, torch.Tensor) and _is_expanded(value):
+        if isinstance(value, torch.Tensor) and _overlaps(value):
             raise NotImplementedError(f"it changes an input with strides {tuple(value.stride())}, of which elements are one")
 
 
-def _is_expanded(tensor):
-    # Without a guard of sizes that vary.
-    return any(
-        isinstance(stride, int) and stride == 0 and not (isinstance(size, int) and size < 2)
-        for size, stride in zip(tensor.shape, tensor.stride()))
+def _overlaps(tensor):
+    """May two of its elements be one? What is known of sizes that vary is their example: a guard of them is none."""
+    reach = 0  # Of the dims with smaller steps.
+    dims = [(example_of(stride), example_of(size)) for size, stride in zip(tensor.shape, tensor.stride())]
+    for stride, size in sorted(dim for dim in dims if None not in dim):
+        if size > 1 and stride <= reach:
+            return True
+        reach += max(0, size - 1) * stride
+    return False
 
 
 # In the meta of a graph's input: the place of the output that the caller copies into it.

@@ -31,6 +31,13 @@ def is_of_a_run(number):
     return any(map(environment.is_unbacked_symint, number.node.expr.free_symbols))
 
 
+def example_of(number):
+    """What a number that varies was as it was traced, without a guard of it; None of what only a run knows."""
+    if not isinstance(number, SYMBOLIC):
+        return number
+    return None if is_of_a_run(number) else number.node.hint
+
+
 def _tree(expression):
     if expression.is_Integer:
         return int(expression)

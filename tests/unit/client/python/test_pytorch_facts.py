@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from stoker.base.not_portable import NotPortable
+from stoker.captures.trial import __main__ as trial
 from stoker.captures.trust import features, verdicts
 from stoker.captures.trust.verdicts import MARK
 from stoker.libstoker.library import StokerError
@@ -264,6 +265,6 @@ def test_without_a_daemon_there_is_no_verdict(monkeypatch, capsys):
     def nobody(digest):
         raise StokerError(5, "no daemon")
 
-    monkeypatch.setattr(verdicts, "_remembered", nobody)
-    verdicts.main(installation.digest())
+    monkeypatch.setattr(verdicts, "remembered", nobody)
+    trial.main(installation.digest())
     assert capsys.readouterr().out == ""

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from ...pytorch import devices, state
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import ALL
-from ..premises import checks, constants, environment, facts, imported, members, objects, sameness, trees, untraced
+from ..premises import (
+    checks, constants, environment, facts, imported, members, objects, packages, sameness, trees, untraced)
 from ..premises.shapes import compile_expressions
 from ..words.identity import Describer
 from ..words.paths import ROOT, Scope, Unreachable, Values, evaluate, root_of, text
@@ -72,7 +73,8 @@ class GuardProgram:
             environment.first_difference(self._record["environment"])  # The seed of hashes first: it decides words of others.
             or facts.first_difference(self._record["facts"], self._describe)
             or trees.first_difference(self._record["trees"])
-            or untraced.first_difference(self._record["untraced"]))
+            or untraced.first_difference(self._record["untraced"])
+            or packages.first_difference(self._record["installed"], self._describe))
         if different:
             return _code_failure(different)
         self._native = native.program(self._record, self._globals, self._ask)

@@ -1,5 +1,6 @@
 """One frame of a compiled function: find a capture that holds. Nothing of torch._dynamo is needed for that."""
 
+import contextlib
 from typing import Any, NamedTuple
 
 from ...base.log import logger, warn_of_bug, warn_once
@@ -25,12 +26,35 @@ class Start(NamedTuple):
     audited: Any = None  # The store.Stored that the trace is to be compared with.
 
 
+class Missed(BaseException):
+    """No capture holds, where nothing is to be traced."""
+
+
 _audited = None  # In an audit's child: the Start.
+_stops = None  # Does a miss end the call? Of trials and tests, which ask what starts warm.
+
+
+@contextlib.contextmanager
+def stopping_at_misses(where=lambda: True):
+    """Inside, a frame that no capture holds for raises Missed instead of being traced, where where() says so."""
+    global _stops
+    before, _stops = _stops, where
+    try:
+        yield
+    finally:
+        _stops = before
 
 
 def find(code, module_name, local_values, global_values, options, wrap, replays):
-    """(Installed or None, Start or None). Never raises: without a capture Dynamo traces. `replays`: as the caller's mode
-    asks, which no capture depends on."""
+    """(Installed or None, Start or None). Raises nothing but Missed, where that is asked for: without a capture Dynamo
+    traces. `replays`: as the caller's mode asks, which no capture depends on."""
+    found, start = _find_one(code, module_name, local_values, global_values, options, wrap, replays)
+    if found is None and _stops is not None and _stops():
+        raise Missed
+    return found, start
+
+
+def _find_one(code, module_name, local_values, global_values, options, wrap, replays):
     key = None
     if beside.is_child():
         return None, _audited

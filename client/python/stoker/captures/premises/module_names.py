@@ -6,9 +6,10 @@ import types
 from ...pytorch.operators import operators_in
 from ..bytecode.reads import ALL
 from ..words.held import held
-from ..words.installed import is_installed_module
+from ..words.installed import is_installed_function, is_installed_module
 
 _OPERATORS = "torch.ops."  # Modules that are namespaces of operators, and no modules of a file.
+_ANSWERED = "__getattr__ of the program"
 _OF_PYTORCH = frozenset(("aten", "prims", "prim", "higher_order"))
 
 
@@ -22,10 +23,18 @@ def present_names(module_name, names):
     if module is None:
         return []
     found = _among(vars(module), names)
+    if is_installed_module(module) and is_answered_by_programs(module):
+        return [*found, _ANSWERED]
     # What a package holds follows from its version. A lazy module gets what it is asked for, sooner or later.
     if is_installed_module(module) and (names is ALL or held(module, "__getattr__")):
         return [name for name in found if not _is_own(module, name, vars(module)[name])]
     return found
+
+
+def is_answered_by_programs(module):
+    """Is what it is asked for, and does not hold, for a program's function to say?"""
+    answers = vars(module).get("__getattr__") or held(type(module), "__getattr__")
+    return answers is not None and not (isinstance(answers, types.FunctionType) and is_installed_function(answers))
 
 
 def _among(there, names):

@@ -23,8 +23,8 @@ _NONE = [[], [], []]
 _OF_EVERYBODY = {class_path(cls): cls for cls in (
     bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, type, object,
     collections.OrderedDict, torch.Tensor, torch.nn.Parameter, torch.nn.Module, torch.Size, torch.dtype, torch.device)}
-_OF_EVERYBODY |= {f"types:{name}": getattr(types, name) for name in (
-    "FunctionType", "MethodType", "BuiltinFunctionType", "ModuleType", "NoneType")}
+_OF_EVERYBODY |= {f"torch:{name}": getattr(torch, name) for name in ("layout", "memory_format", "Generator")}
+_OF_EVERYBODY |= {f"types:{name}": value for name, value in vars(types).items() if isinstance(value, type)}
 
 
 def objects_of(values, describe):
@@ -90,26 +90,24 @@ def _has_attributes(value, describe=None):
 
 
 def kinds_of(nodes, values, classes):
-    """[[path of an abstract class, [[node, is it one?]], [[path of a class, is it one?]]]]: registering a class changes
-    no class. `classes`: that code may ask for, or about."""
+    """[[path of an abstract class, [[node, is it one?]], [[path of a class, is it one?]], [paths of those of _OF_EVERYBODY
+    that are]]]: registering a class changes no class. `classes`: that code may ask for, or about."""
     places = {}
     for place, value in reversed(list(enumerate(values))):
         if isinstance(value, type) or _has_attributes(value):
             places[_kind_of(value)] = place
     asked = {class_path(cls): cls for cls in classes if isinstance(cls, abc.ABCMeta)}
     own = {class_path(cls): cls for cls in classes if asked and not is_installed(cls)}
-    of_anybody = {**own, **_OF_EVERYBODY}
     return [
         [path, [[place, _is_kind(kind, cls)] for kind, place in places.items()],
-         [[other, _is_kind(kind, cls)]
-          for other, kind in sorted((own if is_installed(cls) else of_anybody).items())]]
+         [[other, _is_kind(kind, cls)] for other, kind in sorted(own.items())], _of_everybody(cls)]
         for path, cls in sorted(asked.items())]
 
 
 def first_kind_difference(nodes, kinds, local_values, global_values):
     """(what, expected, found) of the first one that is not what it was, or None."""
     scope = Scope(local_values, global_values)
-    for path, answers, of_classes in kinds:
+    for path, answers, of_classes, of_everybody in kinds:
         cls = look_up(path)
         values = evaluate_at(nodes, [place for place, _ in answers], scope)
         for (place, expected), value in zip(answers, values):
@@ -120,7 +118,14 @@ def first_kind_difference(nodes, kinds, local_values, global_values):
             found = _is_kind(look_up(other), cls)
             if found != expected:
                 return f"issubclass({other}, {path})", str(expected), str(found)
+        found = _of_everybody(cls)
+        if found != of_everybody:
+            return f"what is a subclass of {path}", str(of_everybody), str(found)
     return None
+
+
+def _of_everybody(cls):
+    return [path for path, kind in sorted(_OF_EVERYBODY.items()) if _is_kind(kind, cls) is not False]
 
 
 def _kind_of(value):

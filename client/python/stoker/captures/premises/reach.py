@@ -18,13 +18,14 @@ from ..bytecode.reads import (
     has_no_order, imports_of, names_in_code, names_of, texts_in, texts_in_code, together)
 from ..words import process
 from ..words.builtin_names import NOTHING, put_there
-from ..words.held import HEAPTYPE, held
+from ..words.held import HEAPTYPE, held, module_name_of
 from ..words.installed import (
     are_packages, is_installed, is_installed_file, is_installed_function, is_installed_module, is_made_of_text, is_named_tuples,
     is_programs_class, is_pythons_file, module_with)
 from ..words.orders import sets_in
 from ..words.values import NotPortable
 from .held_sets import Met, sets_of_classes, sets_of_defaults
+from .module_names import is_answered_by_programs
 from .run_untraced import CONSTANTS, is_run_untraced
 from .unseen import cells_of, data_of, may_run, met_in
 
@@ -102,11 +103,11 @@ class Reached:
     names): what they stand for}."""
 
     def __init__(self, traced, places, left, leaves, met, scopes=()):
-        """`places`, `scopes`: where in it Dynamo was, and with which globals, of pytorch.frames.Trace; `left`: (file, line) of each place where a function is
-        left, to go on in another frame; `leaves`: functions that were run in place of being traced; `met`: guarded objects.
+        """`places`, `scopes`: where in it Dynamo was, and with which globals, of pytorch.frames.Trace; `left`: code of other
+        frames that goes on from where a function is left; `leaves`: functions that were run in place of being traced; `met`: guarded objects.
         NotPortable if there is more code than can be looked into."""
         self._places = places
-        self._left = left
+        self._left = {(code.co_filename, code.co_firstlineno) for code in left}
         self.met = met
         self._modules = Modules(scopes)
         self.chains = {}
@@ -117,7 +118,8 @@ class Reached:
         self._leaves = set()  # Ids of code objects that a leaf may run.
         self.run_classes, self.run_functions = {}, []  # Class -> its functions that run in place of being traced; others.
         self._run_unseen = []  # Code of programs that Dynamo or an operator runs in place of tracing it.
-        self._run_of_packages = []  # The same of installed packages: what follows from their versions, but for orders.
+        self._run_of_packages = []  # The same of installed packages.
+        self.classes_run_of_packages = set()  # Whose methods such code is.
         makes_classes = any(self._makes_class(code) for code in traced if not self.is_installed(code))
         self._run_of_any_class = (*_RUN_OF_ANY_CLASS, *(_RUN_WITH_A_CLASS if makes_classes else ()))
         self._in_place_of_pythons = [code for code in traced if self._is_compilers(code)]
@@ -142,7 +144,7 @@ class Reached:
 
     def _makes_class(self, code):
         return calls_for_class(code) or any(
-            isinstance(value, type) and issubclass(value, type) for _, value in self._read_by(code))
+            isinstance(value, type) and issubclass(value, type) for _, _, value in self.read_by(code))
 
     def _look_into_all(self):
         while self._pending:
@@ -204,6 +206,14 @@ class Reached:
     def modules(self):
         """Those that the code's globals hold."""
         return {value for value in self.chains.values() if isinstance(value, types.ModuleType)}
+
+    @property
+    def module_names(self):
+        """Of all that code comes to, and is in."""
+        found = {name for name, _ in self.chains} | {base.__module__ for cls in self._classes for base in (*cls.__mro__, *type(cls).__mro__)}
+        found |= {module.__name__ for code in self.codes for module in self._modules.of(code)}
+        found |= {module_name_of(value) for value in self.values if isinstance(value, (types.FunctionType, types.ModuleType))}
+        return {name for name in found if isinstance(name, str)}
 
     @property
     def imports(self):
@@ -332,15 +342,15 @@ class Reached:
             if id(code) in found or is_pythons_file(code.co_filename) or not self._is_programs(code):
                 continue
             found[id(code)] = code
-            for _, value in self._read_by(code):
+            for _, _, value in self.read_by(code):
                 if isinstance(value, types.FunctionType) and is_installed_function(value):
                     self._modules.add(value.__code__, value.__globals__)
                     pending.append(value.__code__)
         return list(found.values())
 
-    def _read_by(self, code):
-        """[(chain of names, what it stands for)]"""
-        return [(names, look_along(module, names)) for module in self._modules.of(code) for names in chains_of(code)]
+    def read_by(self, code):
+        """[(module, chain of names, what it stands for)]"""
+        return [(module, names, look_along(module, names)) for module in self._modules.of(code) for names in chains_of(code)]
 
     def _chains_read(self, code):
         """The same, of those that are known by now."""
@@ -350,7 +360,7 @@ class Reached:
     def sets_of_package(self, code):
         """[Met] of sets that code which is not traced reads, in containers, too."""
         return self.sets_read(code) + [
-            Met(names[-1], False, inner) for names, value in self._read_by(code) for inner in sets_in(value)]
+            Met(names[-1], False, inner) for _, names, value in self.read_by(code) for inner in sets_in(value)]
 
     def sets_read(self, code):
         """[Met] of sets that its globals hold, classes under names in it, and its arguments by default."""
@@ -457,7 +467,10 @@ class Reached:
                 return
             if isinstance(value, types.FunctionType):
                 self._add_function(value, name)
-                if is_run and not is_installed_function(value):
+                if is_run and is_installed_function(value):
+                    self._modules.add(value.__code__, value.__globals__)
+                    self._run_of_packages.append(value.__code__)
+                elif is_run:
                     self._add_leaf(value)
             value = held(value, "__func__") or held(value, "__wrapped__")
             if value is None:
@@ -470,7 +483,9 @@ class Reached:
         self._add(function.__code__)
         if is_made_of_text(function):
             self.run_functions.append(function)
-        if not is_installed_function(function):
+        if is_installed_function(function):
+            self._run_of_packages.append(function.__code__)
+        else:
             self._run_unseen.append(function.__code__)
             self.run_functions.append(function)
             self._add_function(function, function.__name__)
@@ -530,6 +545,7 @@ class Reached:
                     is_made_of_text(part) and not is_installed(cls)):
                 self._modules.add(part.__code__, part.__globals__)
                 self._run_of_packages.append(part.__code__)
+                self.classes_run_of_packages.add(cls)
                 if not is_installed(cls) and _wraps(part):
                     self.run_classes.setdefault(cls, [])
             elif isinstance(part, types.FunctionType):
@@ -596,8 +612,8 @@ def look_along(module, names):
 
 def _made_by(module, name):
     """What a module makes when it is asked for an attribute, which a global name does not do. Of an installed package,
-    that follows from its version; and asking might import half of it."""
-    if is_installed_module(module):
+    that follows from its version, unless the program answers for it; and asking might import half of it."""
+    if is_installed_module(module) and not is_answered_by_programs(module):
         return LAZY
     try:
         return getattr(module, name)

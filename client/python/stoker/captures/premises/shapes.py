@@ -13,8 +13,9 @@ _NODES = (
     ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div, ast.Pow, ast.Compare, ast.Eq, ast.NotEq,
     ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Call, ast.Attribute, ast.Subscript, ast.Constant, ast.Name,
     ast.Load, ast.IfExp)
+_SAME_SIGN = "___same_sign"
 FUNCTIONS = {
-    "Eq": lambda a, b: a == b, "Ne": lambda a, b: a != b, "Mod": lambda a, b: a % b,
+    _SAME_SIGN: lambda a, b: math.copysign(1, a) == math.copysign(1, b), "Eq": lambda a, b: a == b, "Ne": lambda a, b: a != b, "Mod": lambda a, b: a % b,
     "PythonMod": lambda a, b: a % b, "FloorDiv": lambda a, b: a // b, "Max": max, "Min": min,
     "max": max, "min": min, "___as_tensor": as_tensor_in_full_precision, "int": int,
     "ceil": math.ceil, "floor": math.floor}
@@ -38,6 +39,20 @@ def check_expression(expression):
         if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
             raise NotPortable("a guard on sizes with an internal attribute")
     return tree
+
+
+def signs_of_zeros(expression, local_values):
+    """Further expressions: where a number is to equal 0.0, it has the sign that it has as it is traced, which code may ask
+    for."""
+    names = {**FUNCTIONS, "L": local_values, "__builtins__": {}}
+    found = []
+    for node in ast.walk(check_expression(expression)):
+        sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq) else []
+        texts = list(map(ast.unparse, sides))
+        if any(text.lstrip("-") == "0.0" for text in texts):
+            found += [
+                f"{_SAME_SIGN}({text}, {math.copysign(0.0, eval(text, names))})" for text in texts if text.lstrip("-") != "0.0"]
+    return found
 
 
 def _is_allowed(function):

@@ -15,7 +15,7 @@ from ...pytorch.sources import is_left_out
 from ...pytorch.tensors import dynamic_dims, has_unbacked_sizes
 from ..premises.checks import keys_of, own_keys_of, tensor_words
 from ..premises.members import is_of_attributes
-from ..premises.shapes import check_expression
+from ..premises.shapes import check_expression, signs_of_zeros
 from ..words.installed import is_named_tuples
 from ..words.orders import order_words, sets_in
 from ..words.paths import Unreachable, evaluate
@@ -37,7 +37,7 @@ class GuardWriter:
     def __init__(self, scope, trace):
         """`scope`: a paths.Scope as it was when the frame was entered; `trace`: a pytorch.frames.Trace."""
         self.paths = SourcePaths(scope.global_values, trace.installed_globals)
-        self._metadata = trace.metadata
+        self._metadata, self._locals = trace.metadata, scope.local_values
         guards = [guard for guard in trace.guards if guard.kind not in _STATE]
         if any(map(is_named_tuples, map(scope.global_values.get, trace.installed_globals))):
             self._find_scopes(guards, scope)
@@ -191,7 +191,7 @@ class GuardWriter:
     def _shape(self, guard, place, value):
         for expression in guard.code:
             check_expression(expression)
-            self.shapes.append(expression)
+            self.shapes += expression, *signs_of_zeros(expression, self._locals)
 
     def _write_whole_mappings(self):
         """A dictionary of which all items are guarded may have been taken whole, as for its text: Dynamo guards what is in

@@ -18,6 +18,7 @@ from ..premises.facts import facts_of
 from ..premises.imported import imported_of
 from ..premises.members import members_of
 from ..premises.objects import kinds_of, objects_of, tensors_of
+from ..premises.packages import installed_of
 from ..premises.reach import Reached
 from ..premises.renamed import own_names
 from ..premises.sameness import identities_of
@@ -47,8 +48,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     recording.frame. Gives the capture, and FirstCalls to be taken before anybody else uses it; NotPortable says why none."""
     writer = GuardWriter(scope, trace)
     resumed = _resumed(scope, new_code)
-    left = {(each.co_filename, each.co_firstlineno) for each in resumed}
-    reached = Reached(trace.traced_code, trace.places, left, leaves, _met(writer), trace.scopes)
+    reached = Reached(trace.traced_code, trace.places, resumed, leaves, _met(writer), trace.scopes)
     names, texts = reached.names(), reached.texts() | _texts_in_guards(writer) | texts_in(trace.texts)
     asked = _asked_by_text(reached, texts, trace.texts)
     names = together((names, asked, own_names(reached, writer.paths.nodes, writer.values)))
@@ -58,7 +58,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     for maker in makers_in([new_code, *resumed]):
         describe.refer_to(maker.__self__)
     writer.write(describe)
-    objects = objects_of(writer.values, describe)
+    objects, installed = objects_of(writer.values, describe), installed_of(reached, describe)
     # Last of what describes: the classes that all others refer to.
     facts = facts_of(
         reached, reached.modules | _modules_met(writer), describe, ALL if names is ALL else asked, entry_code)
@@ -88,20 +88,21 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
             reached, texts, writer.paths.nodes, writer.values, trace.texts, describe.of_process, shown),
         "trees": trees_of(reached, classes | _classes_met(writer)),
         "untraced": untraced_of(reached, writer.values, describe.orders),
+        "installed": installed,
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"
-    installed = _Globals(scope.global_values, trace.installed_globals, _names_said(entry_code, trace), prefix)
-    installed.collect(new_code)
+    made = _Globals(scope.global_values, trace.installed_globals, _names_said(entry_code, trace), prefix)
+    made.collect(new_code)
     _require_no_addresses(new_code, trace.texts)
-    record["code"] = encode_code(new_code, installed.renamed)
-    record["globals"] = installed.words
-    record["graphs"] = installed.graphs
-    reads_numerics = any(graph["reads_numerics"] for graph in installed.graphs)
+    record["code"] = encode_code(new_code, made.renamed)
+    record["globals"] = made.words
+    record["graphs"] = made.graphs
+    reads_numerics = any(graph["reads_numerics"] for graph in made.graphs)
     record["state"] = asked_for(state, lambda name: names is ALL or name in names, reads_numerics)
-    record["apart"] = any(graph["runtime"]["mutated"] for graph in installed.graphs)
+    record["apart"] = any(graph["runtime"]["mutated"] for graph in made.graphs)
     if record["apart"]:
         _require_separate_memory(writer)
-    return record, installed.first_calls
+    return record, made.first_calls
 
 
 def _asked_by_text(reached, texts, met):

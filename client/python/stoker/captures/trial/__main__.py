@@ -1,106 +1,94 @@
-"""A trial of this PyTorch's private interfaces: functions of a few lines are traced, recorded and installed again, and
-changed in between. Prints a verdict: what does not work, and why, as JSON on a line that begins with MARK.
+"""A trial of this PyTorch's private interfaces, in a process that outlives the job which started it. Prints the verdict as
+JSON on a line that begins with MARK, and has it remembered; prints nothing where there is none.
 
-usage: python -m stoker.captures.trial   (a child process that verdicts.py starts)
+usage: python -m stoker.captures.trial DIGEST   (verdicts.py starts it)
 """
 
+import fcntl
 import json
-import random
+import os
+import select
+import signal
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
 
 import torch
 
-from ...base import tally
-from ...pytorch.names import CAPTURES, DIRECT, SIZES
-from ..direct import compile as compile_directly
-from ..trust.verdicts import MARK
-from . import programs
+from ...base.log import captures_logger, logger
+from ...libstoker.library import StokerError
+from ...pytorch import installation
+from ..trust import verdicts
+from ..trust.verdicts import MARK, TIMEOUT_S
+from . import judge
 
-TOLERANCE = 1e-4
-
-
-def main():
-    torch.manual_seed(0)
-    verdict = {}
-    for feature, run in ((CAPTURES, _try_captures), (SIZES, _try_sizes), (DIRECT, _try_direct)):
-        try:
-            reason = run()
-        except Exception as error:  # Whatever it is: this PyTorch is not as the feature needs it.
-            reason = f"a trial ended with {type(error).__name__}: {str(error)[:200]}"
-        if reason is not None:
-            verdict[feature] = reason
-    if CAPTURES in verdict:
-        verdict.setdefault(DIRECT, verdict[CAPTURES])
-    print(f"\n{MARK}{json.dumps(verdict)}", flush=True)
+NAMESPACE = "trial"  # Of what a trial compiles and records.
 
 
-class _Case:
-    """One program, compiled and not. `wrap`: what compiles it."""
-
-    def __init__(self, make, wrap):
-        self.program = make(random.random())  # A number of its own: no other trial's capture holds.
-        self._wrap = wrap
-
-    def outcome(self):
-        """How one start goes: (what was counted, whether the result is right)."""
-        torch.compiler.reset()
-        before = tally.counters()
-        compiled = self._wrap(self.program.function)
-        actual = [_flat(compiled(*self.program.arguments())) for _ in range(2)]
-        expected = [_flat(self.program.function(*self.program.arguments())) for _ in range(2)]
-        counted = {name: count - before.get(name, 0) for name, count in tally.counters().items()}
-        return counted, all(map(_are_close, actual, expected))
-
-
-def _try_captures(make_all=programs.PLAIN, wrap=None):
-    wrap = wrap or (lambda function: torch.compile(function, backend="stoker"))
-    for make in make_all:
-        case = _Case(make, wrap)
-        name = make.__name__.lower()
-        for expected in ("captures.recorded", "captures.hit"):
-            counted, is_right = case.outcome()
-            if not is_right:
-                return f"a trial of '{name}' gives a wrong result"
-            if not counted.get(expected):
-                return f"a trial of '{name}' was not {expected.partition('.')[2]}: {_reasons(counted)}"
-        for change in case.program.changes():
-            with change.made():
-                _, is_right = case.outcome()
-            if not is_right:
-                return f"a trial of '{name}' gives a wrong result after {change.name}"
-        counted, is_right = case.outcome()
-        if not is_right or not counted.get("captures.hit"):
-            return f"a trial of '{name}' is not right again after all changes are undone"
-    return None
+def main(digest):
+    if installation.digest() != digest:
+        return  # Another PyTorch than the job's: its folders are not where this process looks.
+    verdict = None
+    try:
+        with _one_at_a_time(digest):
+            verdict = verdicts.remembered(digest)  # Of another process of this host, perhaps.
+            if verdict is None:
+                verdict = _of_a_child()
+                if verdict is not None:
+                    verdicts.remember(digest, verdict)
+    except StokerError as error:
+        logger.info("captures: the daemon does not keep a trial's verdict: %s", error)
+    if verdict is not None:
+        print(f"\n{MARK}{json.dumps(verdict)}", flush=True)
 
 
-def _try_sizes():
-    return _try_captures(
-        programs.SIZED,
-        lambda function: torch.compile(function, backend="stoker", dynamic=True))
+@contextmanager
+def _one_at_a_time(digest):
+    """The ranks of a job start together: one tries, the others wait for what it finds."""
+    try:
+        path = Path(tempfile.gettempdir()) / f"stoker-trial-{os.getuid()}-{digest[:16]}.lock"
+        lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        logger.debug("no lock for a trial: %s", error)
+        yield
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)  # The file stays: removing it would let two hold it.
 
 
-def _try_direct():
-    return _try_captures(programs.PLAIN, compile_directly)
+def _of_a_child():
+    """What a trial in a child said; None if it did not come to an end: what is tried may crash, or hang."""
+    captures_logger.info("a trial of PyTorch %s begins", installation.version())
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _be_child(writer)
+    os.close(writer)
+    with open(reader, encoding="utf-8") as said:
+        if not select.select([said], [], [], TIMEOUT_S)[0]:
+            os.kill(child, signal.SIGKILL)
+        text = said.read()  # All at once, or nothing.
+    os.waitpid(child, 0)
+    return verdicts.verdict_in(text)
 
 
-def _reasons(counted):
-    return ", ".join(sorted(name for name, count in counted.items() if count and "captures" in name)) or (
-        "nothing was counted")
-
-
-def _flat(value):
-    if isinstance(value, torch.Tensor):
-        return [value.detach().double()]
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [tensor for item in value for tensor in _flat(item)]
-
-
-def _are_close(actual, expected):
-    return len(actual) == len(expected) and all(
-        one.shape == other.shape and torch.allclose(one, other, rtol=TOLERANCE, atol=TOLERANCE)
-        for one, other in zip(actual, expected))
+def _be_child(writer):
+    """Never returns."""
+    try:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):
+            os.dup2(nothing, number)
+        os.environ.update(STOKER_CAPTURES="trial", STOKER_NAMESPACE=NAMESPACE)
+        os.environ.pop("STOKER_RECORD", None)  # Of the job's manifest it is no part.
+        torch.set_num_threads(1)  # The pool's threads are in the parent.
+        os.write(writer, f"{MARK}{json.dumps(judge.verdict())}\n".encode())
+    finally:
+        os._exit(0)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -20,7 +20,6 @@ _PYTHONS, _PACKAGES = (
 _FROZEN, _SOURCE, _EXTENSIONS = "<frozen ", ".py", tuple(importlib.machinery.EXTENSION_SUFFIXES)
 NAMED_TUPLES = collections.namedtuple("_Any", "first").__new__.__globals__
 _PARTS_OF_PYTHONS = ("pyexpat.errors", "pyexpat.model", "xml.parsers.expat.errors", "xml.parsers.expat.model")
-_HEADERS = 3  # Lines.
 _NAME = "namedtuple_"  # In place of a module's, behind which its own follows.
 # PyTorch's own too, wherever it lies: a capture's key says what it is.
 _FOLDERS = (
@@ -53,11 +52,11 @@ def _metadata():
 
 
 def _headers(path):
-    """The first lines of the metadata: its format, the name and the version."""
+    """The lines of the metadata that name its fields, as the version."""
     for file in (os.path.join(path, "METADATA"), os.path.join(path, "PKG-INFO"), path):  # An egg's may be a file.
         try:
             with open(file, errors="replace") as lines:
-                return [f"{os.path.basename(path)}: {line.strip()}" for line in itertools.islice(lines, _HEADERS)]
+                return [f"{os.path.basename(path)}: {line.strip()}" for line in itertools.takewhile(str.strip, lines)]
         except OSError:
             continue
     return []

@@ -1,0 +1,81 @@
+"""Numbers that PyTorch converts to the type of the result, and refuses where it does not hold them.
+
+By the operators' schemas: every argument of type `Scalar`, but those that are operands (`x + 1e39` is computed in a wider
+type), sizes and orders. A number that is known and does not fit is PyTorch's to refuse; one that is not is checked in a run.
+"""
+
+import functools
+import math
+
+from ...graph.dims import Dim
+from ...graph.values import FLOATS, INTEGER_LIMITS, LARGEST_FLOATS, Value, element_of
+from .registry import Unsupported
+
+_CONVERTED_OPERANDS = frozenset(("where",))  # Operators whose operands are converted, too.
+_OPERANDS = frozenset(("self", "other", "exponent", "test_element", "x", "n"))
+_OTHERS = frozenset(("start", "end", "step", "ord", "p", "correction", "min", "max", "maxnorm"))
+_MADE = "aten::scalar_tensor"
+_NAMES = {
+    "f64": "double", "f32": "float", "f16": "c10::Half", "bf16": "c10::BFloat16", "i64": "int64_t", "i32": "int", "i16": "int16_t",
+    "i8": "int8_t", "u8": "uint8_t"}
+
+
+def require_numbers_fit(schema, dtype, arguments, keywords):
+    """Unsupported for one that is known, and that `dtype` does not hold. `schema`: the operator's, or None."""
+    for number in _numbers(schema, arguments, keywords, dtype):
+        if isinstance(number, (int, float)) and not _fits(number, dtype):
+            raise Unsupported(f"{number} as {dtype}")
+        if isinstance(number, Value) and number.is_float and dtype in INTEGER_LIMITS and dtype != "bool":
+            raise Unsupported(f"a number in {number.dtype}, which {dtype} may not hold")
+
+
+def checked_numbers(g, schema, result, arguments, keywords):
+    """The result, which raises in a run where its type does not hold a number that only the run knows."""
+    for number in _numbers(schema, arguments, keywords, result.dtype):
+        beyond = None
+        if isinstance(number, Value) and number.is_float and result.dtype in FLOATS and number.dtype != result.dtype:
+            limit = g.constant(LARGEST_FLOATS[result.dtype], number.dtype)
+            beyond = g.binary("and", g.compare("GT", g.unary("abs", number), limit), g.predicate("is_finite", number))
+        elif isinstance(number, Dim) and _largest(result.dtype) < INTEGER_LIMITS["i32"][1]:
+            beyond = g.compare_with("GT", g.size(number, "i64"), int(_largest(result.dtype)))
+        if beyond is not None:
+            result = g.checked(
+                result, g.convert(beyond, "i64"), 0, 1,
+                f"value cannot be converted to type {_NAMES[result.dtype]} without overflow")
+    return result
+
+
+def _numbers(schema, arguments, keywords, dtype):
+    names = _converted(schema)
+    if not names or schema.name == _MADE and dtype in FLOATS:  # This is torch.tensor(), too, which rounds it to infinity.
+        return
+    for place, number in enumerate(arguments):
+        if place in names:
+            yield number
+    for name, number in keywords.items():
+        if name in names:
+            yield number
+
+
+@functools.cache
+def _converted(schema):
+    """Places and names of such arguments."""
+    if schema is None:
+        return frozenset()
+    without = _OTHERS if schema.name.partition("::")[2] in _CONVERTED_OPERANDS else _OTHERS | _OPERANDS
+    found = [(place, each.name) for place, each in enumerate(schema.arguments)
+             if str(each.type) in ("number", "Optional[number]") and each.name not in without]
+    return frozenset(part for pair in found for part in pair)
+
+
+def _largest(dtype):
+    return LARGEST_FLOATS[dtype] if dtype in FLOATS else math.inf if dtype == "bool" else INTEGER_LIMITS[dtype][1]
+
+
+def _fits(number, dtype):
+    if dtype == "bool":
+        return True
+    if dtype in FLOATS:
+        return not math.isfinite(number) or math.isfinite(element_of(number, dtype))
+    low, high = INTEGER_LIMITS[dtype]
+    return math.isfinite(number) and (low or -high) <= number <= high  # A negative one wraps around.

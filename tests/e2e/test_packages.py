@@ -1,0 +1,89 @@
+"""What an installed package is counts: its version, its files, and what code of it reads that runs in place of being traced."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.together
+JOB = pathlib.Path(__file__).with_name("packages_job.py")
+SOURCES = {
+    "__init__.py": '''
+import abc, enum, torch
+from . import plain
+from .tables import FACTOR, Table
+class Meta(type):
+    def __getitem__(cls, key):
+        return cls.weights[key] * FACTOR * Table.scale
+class Registry(metaclass=Meta):
+    weights = {"w": 2}
+class Subscripted:
+    def __class_getitem__(cls, key):
+        return key * FACTOR
+class Choice(enum.Enum):
+    FIRST = 1
+    def __bool__(self):
+        return FACTOR == 2
+@torch.compiler.allow_in_graph
+def operation(x):
+    return x * FACTOR
+class Abstract(abc.ABC):
+    pass
+def __getattr__(name):
+    raise AttributeError(name)
+''',
+    "plain.py": "def older():\n    return 1\n",
+    "tables.py": "FACTOR = 2\nclass Table:\n    scale = 1\n",
+}
+NEWER = {"__init__.py": "def newer():\n    return 1\nAbstract.register(int)\n", "plain.py": "def newer():\n    return 1\n"}
+
+
+def install(folder, version, sources, older=False):
+    """As a package's manager does, with the digests of files in its RECORD."""
+    (folder / "thing").mkdir(parents=True, exist_ok=True)
+    for name, text in sources.items():
+        (folder / "thing" / name).write_text(text)
+    for path in folder.glob("*.dist-info"):
+        (path / "RECORD").unlink()
+        path.rmdir()
+    metadata = folder / f"thing-{version}.dist-info"
+    metadata.mkdir()
+    (metadata / "RECORD").write_text("".join(
+        f"thing/{name},sha256={hash(text) & 0xFFFF:x},{len(text)}\n" for name, text in sources.items()))
+
+
+def start(site, folder, *statement):
+    done = subprocess.run(
+        [sys.executable, str(JOB), str(folder), *statement], env={**site.env, "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    wrong = {name: row for name, row in found.items() if row[0] != row[1]}
+    assert not wrong, wrong
+    return {name for name, row in found.items() if row[2]}
+
+
+def test_an_update_counts_and_so_do_options(site, tmp_path):
+    install(tmp_path, "1.0", SOURCES)
+    assert start(site, tmp_path) == set()
+    everything = start(site, tmp_path)
+    assert len(everything) == 8
+    # Set by the program, in the package that is as it was.
+    reading = {"of_a_metaclass", "of_a_class_of_ones_own", "of_a_subscript", "of_an_enumeration", "of_an_operation"}
+    assert start(site, tmp_path, "thing.FACTOR = 3") <= everything - reading
+    assert start(site, tmp_path, "thing.Registry.weights['w'] = 5; thing.Table.scale = 7") >= everything - reading
+    answered = start(site, tmp_path, "thing.__getattr__ = lambda name: 1; thing.Abstract.register(int)")
+    assert answered.isdisjoint({"of_a_name", "of_an_abstract_class"})
+    # An update.
+    install(tmp_path, "2.0", {
+        **{name: text + NEWER.get(name, "") for name, text in SOURCES.items()}, "tables.py": "FACTOR = 3\nclass Table:\n    scale = 2\n"})
+    assert start(site, tmp_path) == set()
+
+
+def test_a_file_that_is_edited_counts(site, tmp_path):
+    install(tmp_path, "1.0", SOURCES)
+    start(site, tmp_path)
+    (tmp_path / "thing" / "tables.py").write_text("FACTOR = 2\nclass Table:\n    scale = 3\n")
+    assert start(site, tmp_path).isdisjoint({"of_a_metaclass", "of_a_class_of_ones_own"})
