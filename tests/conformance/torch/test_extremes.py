@@ -9,7 +9,7 @@ import torch.nn.functional as F
 X, WHOLE = torch.tensor([1.0, -2.0]), torch.tensor([1, -2])
 
 REFUSED = {
-    "masked_fill_f16": (lambda x, y, n: x.half().masked_fill(x > 0, 70000.0)),
+    "masked_fill_f16": lambda x, y, n: x.half().masked_fill(x > 0, 70000.0),
     "masked_fill_i32": lambda x, y, n: y.int().masked_fill(y > 0, 2**40),
     "masked_fill_u8": lambda x, y, n: y.to(torch.uint8).masked_fill(y > 0, 300),
     "masked_fill": lambda x, y, n: x.masked_fill(x > 0, n),
@@ -44,10 +44,8 @@ def test_numbers_that_a_type_does_not_hold_are_refused(name):
         torch.compile(REFUSED[name], backend="stoker", dynamic=True)(X, WHOLE, 1e39)
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", [name for name in REFUSED if not name.endswith(("_f16", "_i32", "_u8", "_integers"))])
 def test_and_taken_where_it_does(name):
-    if name.endswith(("_f16", "_i32", "_u8", "_integers")):
-        pytest.skip("Its number is in it.")
     function = torch.compile(REFUSED[name], backend="stoker", dynamic=True)
     for number in (1e30, -2.5):
         torch.testing.assert_close(function(X, WHOLE, number), REFUSED[name](X, WHOLE, number))
