@@ -4,7 +4,6 @@ By the operators' schemas: every argument of type `Scalar`, but those that are o
 type), sizes and orders. A number that is known and does not fit is PyTorch's to refuse; one that is not is checked in a run.
 """
 
-import functools
 import math
 
 from ...graph.dims import Dim
@@ -57,15 +56,25 @@ def _numbers(schema, arguments, keywords, dtype):
             yield number
 
 
-@functools.cache
 def _converted(schema):
     """Places and names of such arguments."""
     if schema is None:
         return frozenset()
+    name = schema.name, schema.overload_name  # Not every schema can be hashed.
+    if name not in _known:
+        _known[name] = frozenset(_found_in(schema))
+    return _known[name]
+
+
+_known = {}
+
+
+def _found_in(schema):
     without = _OTHERS if schema.name.partition("::")[2] in _CONVERTED_OPERANDS else _OTHERS | _OPERANDS
-    found = [(place, each.name) for place, each in enumerate(schema.arguments)
-             if str(each.type) in ("number", "Optional[number]") and each.name not in without]
-    return frozenset(part for pair in found for part in pair)
+    for place, each in enumerate(schema.arguments):
+        if str(each.type) in ("number", "Optional[number]") and each.name not in without:
+            yield place
+            yield each.name
 
 
 def _largest(dtype):

@@ -10,6 +10,7 @@ key says.
 import functools
 import os
 import sys
+import types
 
 from ..bytecode.reads import names_in_code
 from ..words.digests import digest_of
@@ -29,7 +30,8 @@ def installed_of(reached, describe):
     for code in codes:
         for module, names, value in reached.read_by(code):
             classes |= {found for count in range(1, len(names) + 1) if isinstance(found := look_along(module, names[:count]), type)}
-            if (words := _words(value, describe)) is not None:
+            owner = look_along(module, names[:-1]) if names[:-1] else module
+            if isinstance(owner, types.ModuleType) and file_of(owner.__name__) is not None and (words := _words(value, describe)) is not None:
                 values[module.__name__, names] = words
     classes = {
         base for cls in classes for base in (*cls.__mro__, *type(cls).__mro__) if file_of(base.__module__) is not None}

@@ -20,7 +20,7 @@ from ..words import process
 from ..words.builtin_names import NOTHING, put_there
 from ..words.held import HEAPTYPE, held, module_name_of
 from ..words.installed import (
-    are_packages, is_installed, is_installed_file, is_installed_function, is_installed_module, is_made_of_text, is_named_tuples,
+    are_packages, is_frozen, is_installed, is_installed_file, is_installed_function, is_installed_module, is_made_of_text, is_named_tuples,
     is_programs_class, is_pythons_file, module_with)
 from ..words.orders import sets_in
 from ..words.values import NotPortable
@@ -339,7 +339,7 @@ class Reached:
         found, pending = {}, list(self._run_of_packages)
         while pending:
             code = pending.pop()
-            if id(code) in found or is_pythons_file(code.co_filename) or not self._is_programs(code):
+            if id(code) in found or _is_pythons(code) or not self._is_programs(code):
                 continue
             found[id(code)] = code
             for _, _, value in self.read_by(code):
@@ -594,6 +594,10 @@ def _classes_in(value, depth=0, of_objects=False):
     if kind not in (tuple, list, set, frozenset) or depth == _MAX_NESTING:
         return {kind} if of_objects else set()
     return set().union(*(_classes_in(item, depth + 1, of_objects) for item in value))
+
+
+def _is_pythons(code):
+    return is_pythons_file(code.co_filename) or is_frozen(code)
 
 
 def look_along(module, names):

@@ -115,6 +115,11 @@ def is_pythons_file(path):
     return path.startswith(_PYTHONS) and not path.startswith(_PACKAGES)
 
 
+def is_frozen(code):
+    """Of a module that Python holds within itself."""
+    return code.co_filename.startswith(_FROZEN)
+
+
 def is_installed_module(module):
     """Or one of Python's own, or one without a file in which no code ran: an extension's. One that no import made, and that
     is in the place of such a one, is a program's."""
