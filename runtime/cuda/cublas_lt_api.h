@@ -53,6 +53,7 @@ inline constexpr int kLtPreferReductionSchemes = 3;
 inline constexpr int kLtPreferAlignmentA = 5;
 // cublasLtReductionScheme_t.
 inline constexpr std::uint32_t kLtReductionInComputeType = 2;
+inline constexpr std::uint32_t kLtReductionsInAllTypes = 7;  // The result's too, and in place.
 
 struct LtAlgorithm {  // cublasLtMatmulAlgo_t.
   std::uint64_t data[8];

@@ -201,7 +201,10 @@ Result<std::optional<LtHeuristic>> LtMatmul::Ask(int factor, int result) const {
   STOKER_RETURN_IF_ERROR(
       set(kLtPreferWorkspaceBytes, static_cast<std::uint64_t>(matmul_.workspace.size)));
   // Parts of a sum are added up in f32, not in the result's 16 bits.
-  STOKER_RETURN_IF_ERROR(set(kLtPreferReductionSchemes, kLtReductionInComputeType));
+  STOKER_RETURN_IF_ERROR(
+      set(kLtPreferReductionSchemes, SizeInBytes(matmul_.result) < SizeInBytes(DType::kF32)
+                                         ? kLtReductionInComputeType
+                                         : kLtReductionsInAllTypes));
   for (int i = 0; i < 4; ++i) {  // A, B, C, D.
     const auto alignment = static_cast<std::uint32_t>(i < 2 ? factor : result);
     STOKER_RETURN_IF_ERROR(set(kLtPreferAlignmentA + i, alignment));

@@ -55,6 +55,7 @@ struct State {
   unsigned least_alignment = 1;
   std::set<void*> live;
   int heuristics = 0;
+  unsigned reductions = 0;
   std::string matmuls;
   std::set<void*> workspaces;
 };
@@ -216,6 +217,7 @@ FakeCublasLt control = {
     .set_least_alignment = [](unsigned bytes) { state.least_alignment = bytes; },
     .live = [] { return static_cast<int>(state.live.size()); },
     .heuristics = [] { return state.heuristics; },
+    .reductions = [] { return state.reductions; },
     .matmuls = [] { return state.matmuls.c_str(); },
     .workspaces = [] { return static_cast<int>(state.workspaces.size()); },
 };
@@ -299,6 +301,7 @@ FAKE cublasLtMatmulAlgoGetHeuristic(cublasLtContext*, Desc* desc, Layout* a, Lay
   BEGIN("cublasLtMatmulAlgoGetHeuristic");
   const std::lock_guard lock(mutex);
   ++state.heuristics;
+  state.reductions = preference->reduction_schemes;
   *found = 0;
   Matmul matmul{};
   matmul.desc = *desc;

@@ -15,7 +15,8 @@ struct FakeCublasLt {
   // Of what is asked for operands at smaller multiples, nothing has an algorithm.
   void (*set_least_alignment)(unsigned bytes);
   int (*live)();             // Handles, descriptors, layouts, preferences.
-  int (*heuristics)();       // How often an algorithm was asked for.
+  int (*heuristics)();       // How often an algorithm was asked for,
+  unsigned (*reductions)();  // and last with which reduction schemes.
   const char* (*matmuls)();  // What was given to a stream, in order: "2x3x4x5 bias", ...
   int (*workspaces)();       // That they were given: how many different ones.
 };

@@ -278,6 +278,17 @@ TEST_F(LtMatmulTest, Ready_SameSizes_ShareAnAlgorithmAcrossPlans) {
   EXPECT_EQ(FakeLt().heuristics(), asked + 2);
 }
 
+// Else long sums of few results are one chain each: slow, and off by as much.
+TEST_F(LtMatmulTest, Ready_PartsOfSums_AreRoundedToNarrowResultsOnce) {
+  for (const auto& [result, schemes] : {std::pair{DType::kBF16, kLtReductionInComputeType},
+                                        {DType::kF16, kLtReductionInComputeType},
+                                        {DType::kF32, kLtReductionsInAllTypes},
+                                        {DType::kF64, kLtReductionsInAllTypes}}) {
+    ExpectRight(RandomMatmul(1, 4, 5, 6, result, result));
+    EXPECT_EQ(FakeLt().reductions(), schemes) << Name(result);
+  }
+}
+
 TEST_F(LtMatmulTest, Ready_NoAlgorithm_NamesTheProduct) {
   FakeLt().set_least_alignment(64);
   const Status status = Run(RandomMatmul(2, 4, 5, 6, DType::kBF16, DType::kF32));
