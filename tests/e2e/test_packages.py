@@ -40,7 +40,7 @@ def __getattr__(name):
 NEWER = {"__init__.py": "def newer():\n    return 1\nAbstract.register(int)\n", "plain.py": "def newer():\n    return 1\n"}
 
 
-def install(folder, version, sources, older=False):
+def install(folder, version, sources):
     """As a package's manager does, with the digests of files in its RECORD."""
     (folder / "thing").mkdir(parents=True, exist_ok=True)
     for name, text in sources.items():
