@@ -148,10 +148,9 @@ class KernelEmitter {
   // this type; null otherwise.
   virtual llvm::Value* ReciprocalRootInHardware(llvm::Value*) { return nullptr; }
   // Whether one instruction gives 2^x of floats of this type, off by 1.5 units in the last place at
-  // most, and 0 below the least normal number. A few give subnormal numbers too.
+  // most, and 0 below the least normal number.
   virtual bool HasExp2(llvm::Type*) const { return false; }
   virtual llvm::Value* Exp2InHardware(llvm::Value*) { return nullptr; }
-  virtual llvm::Value* Exp2WithSubnormals(llvm::Value*) { return nullptr; }
   // Is all that comes of what is emitted now rounded to 16 bits, before it shows? Then functions
   // that HasExp2 makes may be off by what such a rounding hides (NUMERICS.md).
   bool hides_errors() const { return hides_errors_; }
@@ -190,6 +189,8 @@ class KernelEmitter {
                               llvm::Align align);
   virtual void StoreIf(llvm::Value* condition, llvm::Value* value, llvm::Value* pointer,
                        llvm::Align align);
+  // The bits of bf16 as those of the f32 that it is.
+  virtual llvm::Value* BitsOfBF16(llvm::Value* value);
   // f32 to the bits of bf16, to nearest even, where one instruction does that; null otherwise.
   virtual llvm::Value* RoundToBF16InHardware(llvm::Value* value) = 0;
 

@@ -130,14 +130,17 @@ llvm::Value* KernelEmitter::FromMemory(DType dtype, llvm::Value* value) {
     return builder_.CreateFPExt(value, VectorOf(builder_.getFloatTy(), width));
   }
   if (dtype == DType::kBF16) {
-    llvm::Value* bits = builder_.CreateZExt(value, VectorOf(builder_.getInt32Ty(), width));
-    bits = builder_.CreateShl(bits, llvm::ConstantInt::get(bits->getType(), 16));
-    return builder_.CreateBitCast(bits, VectorOf(builder_.getFloatTy(), width));
+    return builder_.CreateBitCast(BitsOfBF16(value), VectorOf(builder_.getFloatTy(), width));
   }
   if (dtype == DType::kBool) {
     return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
   }
   return value;
+}
+
+llvm::Value* KernelEmitter::BitsOfBF16(llvm::Value* value) {
+  llvm::Value* bits = builder_.CreateZExt(value, VectorOf(builder_.getInt32Ty(), WidthOf(value)));
+  return builder_.CreateShl(bits, llvm::ConstantInt::get(bits->getType(), 16));
 }
 
 llvm::Value* KernelEmitter::ToMemory(DType dtype, llvm::Value* value) {

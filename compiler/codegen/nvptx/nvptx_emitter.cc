@@ -185,6 +185,23 @@ void NvptxEmitter::StoreIf(llvm::Value* condition, llvm::Value* value, llvm::Val
   If(condition, [&] { b().CreateAlignedStore(value, pointer, align); });
 }
 
+// Two of one register with an instruction each: LLVM takes the upper one out first.
+llvm::Value* NvptxEmitter::BitsOfBF16(llvm::Value* value) {
+  const int width = WidthOf(value);
+  if (width % 2 != 0) return KernelEmitter::BitsOfBF16(value);
+  llvm::Type* pairs_type = VectorOf(b().getInt32Ty(), width / 2);
+  llvm::Value* pairs = b().CreateBitCast(value, pairs_type);
+  llvm::Value* lower = b().CreateShl(pairs, llvm::ConstantInt::get(pairs_type, 16));
+  llvm::Value* upper = b().CreateAnd(pairs, llvm::ConstantInt::get(pairs_type, 0xffff0000));
+  if (width == 2) {
+    lower = b().CreateVectorSplat(1, lower);
+    upper = b().CreateVectorSplat(1, upper);
+  }
+  llvm::SmallVector<int> order;
+  for (int i = 0; i < width / 2; ++i) order.append({i, width / 2 + i});
+  return b().CreateShuffleVector(lower, upper, order);
+}
+
 llvm::Value* NvptxEmitter::RoundToBF16InHardware(llvm::Value* value) {
   const int width = WidthOf(value);
   llvm::Value* rounded = b().CreateFPTrunc(value, VectorOf(b().getBFloatTy(), width));
@@ -211,10 +228,6 @@ bool NvptxEmitter::HasExp2(llvm::Type* type) const { return type->getScalarType(
 // Programming Guide, mathematical functions).
 llvm::Value* NvptxEmitter::Exp2InHardware(llvm::Value* x) {
   return OfEachFloat(llvm::Intrinsic::nvvm_ex2_approx_ftz, x);
-}
-
-llvm::Value* NvptxEmitter::Exp2WithSubnormals(llvm::Value* x) {
-  return OfEachFloat(llvm::Intrinsic::nvvm_ex2_approx, x);
 }
 
 // PTX ISA, rcp.approx.ftz.f32: one unit in the last place.

@@ -46,13 +46,13 @@ class NvptxEmitter final : public KernelEmitter {
                       llvm::Align align) override;
   void StoreIf(llvm::Value* condition, llvm::Value* value, llvm::Value* pointer,
                llvm::Align align) override;
+  llvm::Value* BitsOfBF16(llvm::Value* value) override;
   llvm::Value* RoundToBF16InHardware(llvm::Value* value) override;
   llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) override;
   llvm::Value* ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) override;
   llvm::Value* ReciprocalRootInHardware(llvm::Value* x) override;
   bool HasExp2(llvm::Type* type) const override;
   llvm::Value* Exp2InHardware(llvm::Value* x) override;
-  llvm::Value* Exp2WithSubnormals(llvm::Value* x) override;
   llvm::Value* ReciprocalInHardware(llvm::Value* x) override;
   // An intrinsic of f32 for each lane; null for other types.
   llvm::Value* OfEachFloat(llvm::Intrinsic::ID intrinsic, llvm::Value* x);

@@ -106,8 +106,11 @@ Value* ExpLog::Exp(Value* x) {
 // that, so that one product rounds and overflows as it should.
 Value* ExpLog::ExpByExp2(Value* x) {
   // What the product loses, |x| half units in the last place, no such rounding shows. A subnormal
-  // number may be a factor of what is a normal one of bf16.
-  if (emitter_.hides_errors()) return emitter_.Exp2WithSubnormals(Mul(x, K(kLog2E)));
+  // number may be a factor of what is a normal one of bf16: the square of a normal one.
+  if (emitter_.hides_errors()) {
+    Value* root = emitter_.Exp2InHardware(Mul(x, K(kLog2E / 2)));
+    return Mul(root, root);
+  }
   constexpr double kMost = 87;
   Value* shifted = Fma(AtLeast(AtMost(x, kMost), -kMost), K(kLog2E), K(magic_));
   Value* n = Sub(shifted, K(magic_));

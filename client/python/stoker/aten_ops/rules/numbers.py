@@ -12,6 +12,7 @@ from .registry import Unsupported
 
 _CONVERTED_OPERANDS = frozenset(("where",))  # Operators whose operands are converted, too.
 _OPERANDS = frozenset(("self", "other", "exponent", "test_element", "x", "n"))
+_POWERS, _OF_WIDE_FLOATS = "aten::pow", ("f32", "f64")  # An exponent is converted, but to these.
 _OTHERS = frozenset(("start", "end", "step", "ord", "p", "correction", "min", "max", "maxnorm"))
 _MADE = "aten::scalar_tensor"
 _NAMES = {
@@ -48,6 +49,8 @@ def _numbers(schema, arguments, keywords, dtype):
     names = _converted(schema)
     if not names or schema.name == _MADE and dtype in FLOATS:  # This is torch.tensor(), too, which rounds it to infinity.
         return
+    if schema.name == _POWERS and dtype in _OF_WIDE_FLOATS:
+        return
     for place, number in enumerate(arguments):
         if place in names:
             yield number
@@ -70,7 +73,8 @@ _known = {}
 
 
 def _found_in(schema):
-    without = _OTHERS if schema.name.partition("::")[2] in _CONVERTED_OPERANDS else _OTHERS | _OPERANDS
+    operands = _OPERANDS - {"exponent"} if schema.name == _POWERS else _OPERANDS
+    without = _OTHERS if schema.name.partition("::")[2] in _CONVERTED_OPERANDS else _OTHERS | operands
     for place, each in enumerate(schema.arguments):
         if str(each.type) in ("number", "Optional[number]") and each.name not in without:
             yield place

@@ -74,7 +74,7 @@ class GuardProgram:
             or facts.first_difference(self._record["facts"], self._describe)
             or trees.first_difference(self._record["trees"])
             or untraced.first_difference(self._record["untraced"])
-            or packages.first_difference(self._record["installed"], self._describe))
+            or packages.first_difference(self._record["installed"]))
         if different:
             return _code_failure(different)
         self._native = native.program(self._record, self._globals, self._ask)

@@ -15,7 +15,7 @@ from ..words.held import held
 from ..words.orders import sets_in
 from ..words.plain_data import PlainData, is_code_like, method_words
 from ..words.values import NotPortable, look_up, same_words
-from .module_names import present_names
+from .module_names import is_found, present_names
 from .reach import ABSENT, LAZY, PARTLY, Mark, look_along
 
 _MAX_WRAPPERS = 16
@@ -37,7 +37,11 @@ def facts_of(reached, modules, describe, texts, entry_code):
         words = _words_of_chain(sys.modules.get(module), names, value, describe)
         if words is not None and words != _LAZY:
             chains.append([module, list(names), words])
-    asked = {module.__name__: texts for module in modules if texts is ALL or texts}
+    asked = {}
+    for module in modules if texts is ALL or texts else ():
+        if not is_found(module):
+            raise NotPortable("a module that is not found under its name")
+        asked[module.__name__] = texts
     for name, names in (*reached.imports.items(), *reached.lazy_names):
         asked[name] = together((names, asked.get(name, frozenset())))
     return {
@@ -86,9 +90,7 @@ def first_difference(facts, describe):
         found = _operator_words(name, describe)
         if found != words:
             return f"operator {name}", words, found
-    texts = ALL if facts["texts"] is ALL else frozenset(facts["texts"])
-    for name, names, present in facts["modules"]:
-        names = texts if names == _AS_TEXTS else names if names is ALL else frozenset(names)
+    for name, names, present in asked_of_modules(facts):
         found = present_names(name, names)
         if found != present:
             return f"names in {name}", str(present), str(found)
@@ -98,6 +100,13 @@ def first_difference(facts, describe):
         if found != digest:
             return f"class {path}", digest, found
     return None
+
+
+def asked_of_modules(facts):
+    """Yields (name of a module, names that it may be asked for, or ALL, those that were there)."""
+    texts = ALL if facts["texts"] is ALL else frozenset(facts["texts"])
+    for name, names, present in facts["modules"]:
+        yield name, texts if names == _AS_TEXTS else names if names is ALL else frozenset(names), present
 
 
 def _or_why(words_of):

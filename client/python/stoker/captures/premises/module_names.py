@@ -7,6 +7,7 @@ from ...pytorch.operators import operators_in
 from ..bytecode.reads import ALL
 from ..words.held import held
 from ..words.installed import is_installed_function, is_installed_module
+from ..words.versions import is_packages
 
 _OPERATORS = "torch.ops."  # Modules that are namespaces of operators, and no modules of a file.
 _ANSWERED = "__getattr__ of the program"
@@ -25,10 +26,20 @@ def present_names(module_name, names):
     found = _among(vars(module), names)
     if is_installed_module(module) and is_answered_by_programs(module):
         return [*found, _ANSWERED]
-    # What a package holds follows from its version. A lazy module gets what it is asked for, sooner or later.
+    # What Python and PyTorch hold follows from their versions. A package gets what it loads late, sooner or later.
     if is_installed_module(module) and (names is ALL or held(module, "__getattr__")):
-        return [name for name in found if not _is_own(module, name, vars(module)[name])]
+        return [name for name in found if not _may_be_late(module, name, vars(module)[name])]
     return found
+
+
+def is_found(module):
+    """Is it what its name stands for?"""
+    return module.__name__.startswith(_OPERATORS) or sys.modules.get(module.__name__) is module
+
+
+def are_there(module, names):
+    """Does the module hold all that it may be asked for?"""
+    return names is not ALL and names <= vars(module).keys()
 
 
 def is_answered_by_programs(module):
@@ -43,9 +54,12 @@ def _among(there, names):
     return sorted(names.intersection(there))
 
 
-def _is_own(module, name, value):
-    """Is it a function, a class or a module of the package, under its own name?"""
+def _may_be_late(module, name, value):
+    """Is it a function, a class or a module of the package, under its own name, which a module may get when it is asked?"""
     owner = value.__name__ if isinstance(value, types.ModuleType) else held(value, "__module__")
     own_name = held(value, "__name__")
-    return isinstance(owner, str) and isinstance(own_name, str) and own_name.rpartition(".")[2] == name and (
+    is_own = isinstance(owner, str) and isinstance(own_name, str) and own_name.rpartition(".")[2] == name and (
         owner.partition(".")[0] == module.__name__.partition(".")[0])
+    if not is_own or not is_packages(module.__name__) or isinstance(value, types.ModuleType):
+        return is_own
+    return owner != module.__name__ and held(module, "__getattr__") is not None

@@ -17,6 +17,7 @@ from ..words.installed import is_installed
 from ..words.paths import Scope, Unreachable, evaluate_at, text
 from ..words.plain_data import is_code_like, method_words, own_attributes
 from ..words.values import class_path, encode, look_up
+from ..words.versions import is_packages
 
 _NONE = [[], [], []]
 # Classes that any program has objects of.
@@ -91,7 +92,7 @@ def _has_attributes(value, describe=None):
 
 def kinds_of(nodes, values, classes):
     """[[path of an abstract class, [[node, is it one?]], [[path of a class, is it one?]], [paths of those of _OF_EVERYBODY
-    that are]]]: registering a class changes no class. `classes`: that code may ask for, or about."""
+    that are, and of others that were registered]]]: registering a class changes no class. `classes`: that code may ask for, or about."""
     places = {}
     for place, value in reversed(list(enumerate(values))):
         if isinstance(value, type) or _has_attributes(value):
@@ -125,7 +126,21 @@ def first_kind_difference(nodes, kinds, local_values, global_values):
 
 
 def _of_everybody(cls):
-    return [path for path, kind in sorted(_OF_EVERYBODY.items()) if _is_kind(kind, cls) is not False]
+    return [path for path, kind in sorted(_OF_EVERYBODY.items()) if _is_kind(kind, cls) is not False] + _registered(cls)
+
+
+def _registered(cls):
+    """Sorted, the names of what was registered with an abstract class, or one below it; of packages' only Python's own classes and
+    programs': what packages register with one another follows from which of them are loaded."""
+    found, pending = set(), [cls]
+    while pending:
+        each = pending.pop()
+        pending += type.__subclasses__(each)
+        kinds = [reference() for reference in abc._get_dump(each)[0]] if isinstance(each, abc.ABCMeta) else ()
+        found |= {
+            f"{kind.__module__}:{kind.__qualname__}" for kind in kinds
+            if kind is not None and not (is_installed(cls) and is_packages(kind.__module__))}
+    return sorted(found)
 
 
 def _kind_of(value):

@@ -24,6 +24,7 @@ from ..words.installed import (
     is_programs_class, is_pythons_file, module_with)
 from ..words.orders import sets_in
 from ..words.values import NotPortable
+from ..words.versions import is_platforms_class, is_platforms_function
 from .held_sets import Met, sets_of_classes, sets_of_defaults
 from .module_names import is_answered_by_programs
 from .run_untraced import CONSTANTS, is_run_untraced
@@ -119,7 +120,6 @@ class Reached:
         self.run_classes, self.run_functions = {}, []  # Class -> its functions that run in place of being traced; others.
         self._run_unseen = []  # Code of programs that Dynamo or an operator runs in place of tracing it.
         self._run_of_packages = []  # The same of installed packages.
-        self.classes_run_of_packages = set()  # Whose methods such code is.
         makes_classes = any(self._makes_class(code) for code in traced if not self.is_installed(code))
         self._run_of_any_class = (*_RUN_OF_ANY_CLASS, *(_RUN_WITH_A_CLASS if makes_classes else ()))
         self._in_place_of_pythons = [code for code in traced if self._is_compilers(code)]
@@ -239,6 +239,19 @@ class Reached:
             owner = look_along(sys.modules.get(module), names[:-1]) if value is LAZY else None
             if isinstance(owner, types.ModuleType):
                 found.append((owner.__name__, frozenset(names[-1:])))
+        return found
+
+    @property
+    def asked_by_programs(self):
+        """Names of the modules that code of the program itself has as values, imports on its way, or asks for what is not there."""
+        found = set().union(*(
+            imports_of(code, package) for code in self.of_programs if not self.is_installed(code)
+            for package in {held(module, "__package__") or "" for module in self._modules.of(code)}))
+        for (module, names), value in self.chains.items():
+            if not is_installed_module(sys.modules.get(module)):
+                owner = look_along(sys.modules.get(module), names[:-1]) if value is LAZY else value
+                if isinstance(owner, types.ModuleType):
+                    found.add(owner.__name__)
         return found
 
     @property
@@ -467,10 +480,7 @@ class Reached:
                 return
             if isinstance(value, types.FunctionType):
                 self._add_function(value, name)
-                if is_run and is_installed_function(value):
-                    self._modules.add(value.__code__, value.__globals__)
-                    self._run_of_packages.append(value.__code__)
-                elif is_run:
+                if is_run and not is_platforms_function(value):
                     self._add_leaf(value)
             value = held(value, "__func__") or held(value, "__wrapped__")
             if value is None:
@@ -485,7 +495,7 @@ class Reached:
             self.run_functions.append(function)
         if is_installed_function(function):
             self._run_of_packages.append(function.__code__)
-        else:
+        if not is_platforms_function(function):
             self._run_unseen.append(function.__code__)
             self.run_functions.append(function)
             self._add_function(function, function.__name__)
@@ -541,17 +551,18 @@ class Reached:
     def _add_run(self, cls, parts):
         """What Python runs under the name of a special method."""
         for part in parts:
-            if isinstance(part, types.FunctionType) and is_installed_function(part) and not (
-                    is_made_of_text(part) and not is_installed(cls)):
+            if isinstance(part, types.FunctionType) and is_installed_function(part):
                 self._modules.add(part.__code__, part.__globals__)
                 self._run_of_packages.append(part.__code__)
-                self.classes_run_of_packages.add(cls)
+            if isinstance(part, types.FunctionType) and is_platforms_function(part) and not (
+                    is_made_of_text(part) and not is_installed(cls)):
                 if not is_installed(cls) and _wraps(part):
                     self.run_classes.setdefault(cls, [])
             elif isinstance(part, types.FunctionType):
+                self._add(part.__code__)
                 self._run_unseen.append(part.__code__)
                 self.run_classes.setdefault(cls, []).append(part)
-            elif not is_installed(cls) and _is_run(part):
+            elif not is_platforms_class(cls) and _is_run(part):
                 self.run_classes.setdefault(cls, [])
 
 

@@ -10,9 +10,10 @@ from ...pytorch.marks import counts_as_constant
 from ...pytorch.operators import operator_of, python_functions
 from ..bytecode.closed import SPECIAL_METHODS
 from ..words.held import HEAPTYPE, held
-from ..words.installed import is_installed, is_installed_module, is_programs_class
+from ..words.installed import is_installed, is_installed_function, is_installed_module, is_programs_class
 from ..words.plain_data import own_attributes
 from ..words.values import NotPortable, class_path, look_up, same_words
+from ..words.versions import is_packages, is_platforms_class, is_platforms_function
 from .run_untraced import answers, require_traced
 from .world import World
 
@@ -112,7 +113,7 @@ def _require_nothing_given(world, reached, met):
         raise NotPortable("code that runs untraced and reads what the program put on tensors")
     functions = [function for each in reached.run_classes.values() for function in each]
     taking = [function for function in functions if function.__name__ not in _TAKE_NOTHING and _takes_more(function)]
-    if not (taking or any(map(_takes_objects, reached.run_classes)) or any(map(_stays_in_graphs, _roots_of(reached)))):
+    if not (taking or any(map(_takes_objects, reached.run_classes)) or any(_stays_in_graphs(root, reached.operators) for root in _roots_of(reached))):
         return
     if world.calls:
         raise NotPortable("code that runs untraced and may call what it is given")
@@ -121,8 +122,9 @@ def _require_nothing_given(world, reached, met):
     asking = [function for function in functions if function.__name__ in _TAKE_OBJECTS]
     if asking:
         _require_asking(World(asking, False), [value for value in met if _is_object_of_program(value)])
+    is_of_packages = any(map(is_installed_function, (*functions, *reached.run_functions)))
     for value in given:
-        if not _is_packages(value) and (_answers_all(value) or not names.isdisjoint(_attributes(value, world))):
+        if not (_is_platforms if is_of_packages else _is_packages)(value) and (_answers_all(value) or not names.isdisjoint(_attributes(value, world))):
             raise NotPortable("code that runs untraced and reads attributes of what it is given")
     if world.computes and any(
             _is_object_of_program(value) and not world.has(type(value)) and _has_methods(type(value)) for value in given):
@@ -143,9 +145,10 @@ def _takes_objects(cls):
     return issubclass(cls, _DATA) and not issubclass(cls, enum.Enum)
 
 
-def _stays_in_graphs(root):
+def _stays_in_graphs(root, operators):
     """May it be given constants? An operator gets tensors and numbers."""
-    return root[0] == _FUNCTION
+    return root[0] == _FUNCTION and not any(
+        each is _value_of(root) for name in operators for each in python_functions(operator_of(name)) or ())
 
 
 def _is_object_of_program(value):
@@ -160,9 +163,18 @@ def _is_packages(value):
     return not _is_object_of_program(value)
 
 
+def _is_platforms(value):
+    """Python's or PyTorch's: code of one package may read what another one holds."""
+    if isinstance(value, types.ModuleType):
+        return is_installed_module(value) and not is_packages(held(value, "__name__"))
+    if isinstance(value, types.FunctionType):
+        return is_platforms_function(value)
+    return is_platforms_class(value if isinstance(value, type) else type(value))
+
+
 def _answers_all(value):
     return any(name in vars(cls) for cls in type(value).__mro__ if is_programs_class(cls) for name in _ANSWERS) or isinstance(
-        value, types.ModuleType) and "__getattr__" in vars(value)
+        value, types.ModuleType) and not is_installed_module(value) and "__getattr__" in vars(value)
 
 
 def _attributes(value, world):

@@ -4,7 +4,7 @@ No guard knows of what such code reads (a method of an enumeration or of a metac
 that depends on it holds all that it could read, by value: from the functions that may run, what their globals, outer variables
 and arguments by default hold, what lies in that, and the functions and methods there that bear a name which one of these
 functions says. It consists of few kinds, each of which its words tell entirely: numbers and texts, containers of Python's
-own, functions and classes of programs, abstract ones and what Python generates for them, their plain objects, members of
+own, functions and classes of programs and of packages, abstract ones and what Python generates for them, their plain objects, members of
 enumerations, functions of Python's that compute.
 Whatever else such code could come to has no words here: the capture stays in its process.
 """
@@ -29,11 +29,11 @@ from ..words.generated import (
     MADE_BY_DEFAULT, is_field, is_generated, is_of_an_ordering, is_of_data_class, makes_one, place_of, repeated)
 from ..words.held import HEAPTYPE, MATCHED, held
 from ..words.identity import KEPT_BY_ENUMERATIONS, OF_MEMBERS, by_value
-from ..words.installed import (
-    is_installed_file, is_installed_function, is_installed_module, is_programs_class, is_pythons_file)
+from ..words.installed import is_installed_file, is_installed_module, is_pythons_file
 from ..words.numbers import float_words, is_nan
 from ..words.plain_data import own_attributes
 from ..words.values import DATA_TYPES, NotPortable, encode
+from ..words.versions import is_platforms_class, is_platforms_function
 
 _MAX_VALUES = 20_000
 _ASKED_BY_C = frozenset(("keys", "__class__", "__bases__"))  # Of objects themselves.
@@ -144,9 +144,9 @@ class World:
 
     def _note_objects_of(self, cls):
         """Code comes to objects of this class, or may make one."""
-        is_programs = is_programs_class(cls)
-        self._holds_objects |= is_programs and not issubclass(cls, enum.Enum)
-        shown = is_programs and _defined(cls, "__repr__"), _defined(type(cls), "__repr__")
+        is_told = not is_platforms_class(cls)
+        self._holds_objects |= is_told and not issubclass(cls, enum.Enum)
+        shown = is_told and _defined(cls, "__repr__"), _defined(type(cls), "__repr__")
         self._holds_addresses |= _defined(object, "__repr__") in shown
 
     def _method(self, value):
@@ -186,7 +186,7 @@ class World:
             return ["method", self._method(value.__func__), self._meet(value.__self__)]
         if isinstance(value, type):
             return self._class(value)
-        if is_programs_class(kind):
+        if not is_platforms_class(kind):
             return self._object(kind, value)
         raise NotPortable(f"code that runs untraced may read a value of type {kind.__module__}.{kind.__qualname__}")
 
@@ -200,7 +200,7 @@ class World:
 
     def _function(self, function):
         code, module = function.__code__, sys.modules.get(function.__globals__.get("__name__"))
-        if is_installed_function(function) and not (is_of_data_class(function) and not is_installed_module(module)):
+        if is_platforms_function(function) and not (is_of_data_class(function) and not is_installed_module(module)):
             raise NotPortable(f"code that runs untraced may call {function.__module__}.{function.__qualname__}")
         if held(module, "__dict__") is not function.__globals__ or function.__builtins__ is not vars(builtins):
             raise NotPortable("code that runs untraced has globals of its own")
@@ -337,7 +337,7 @@ class World:
             self._holds_abstract = True
         if _is_of(cls, "builtins") or cls in (*_ENUMERATIONS, *_ABSTRACT, *_CLASSES_OF_TORCH):
             return ["class", cls.__module__, cls.__qualname__, self._of_pythons_class(cls)]
-        if not is_programs_class(cls):
+        if is_platforms_class(cls):
             raise NotPortable(f"code that runs untraced may read the class {cls.__module__}.{cls.__qualname__}")
         members = cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
         return [

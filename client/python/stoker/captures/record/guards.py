@@ -52,7 +52,6 @@ class GuardWriter:
         self.guards, self.shapes = [], []
         self._describe = describe
         self._seen = set()
-        self._same = {}  # Node -> node that it is the same object as.
         for guard, place in self._pending:
             if guard.reason:
                 raise NotPortable(guard.reason)
@@ -167,7 +166,6 @@ class GuardWriter:
     def _duplicate(self, guard, place, value):
         other = self.paths.of(_argument(guard, "source_b"))
         self.add(place, "same", other)
-        self._same[other] = self._same.get(place, place)
 
     def _not_none(self, guard, place, value):
         self.add(place, "type", list(self._describe.class_words(type(value))))
@@ -210,10 +208,8 @@ class GuardWriter:
 
     def _write_tensor_aliasing(self, values):
         """Tensors that were different objects must be, and no parameter may become another one."""
-        places = [
-            place for place, kind, _, _ in self.guards if kind == "tensor" and place not in self._same]
         first = {}
-        for place in places:
+        for place in [place for place, kind, _, _ in self.guards if kind == "tensor"]:
             other = first.setdefault(id(values[place]), place)
             if other != place:
                 self._where = ""

@@ -14,11 +14,11 @@ from ..bytecode.lines import asks_for_lines
 from ..bytecode.reads import ALL, texts_in, together
 from ..premises.constants import constants_of
 from ..premises.environment import environment_of
-from ..premises.facts import facts_of
+from ..premises.facts import asked_of_modules, facts_of
 from ..premises.imported import imported_of
 from ..premises.members import members_of
 from ..premises.objects import kinds_of, objects_of, tensors_of
-from ..premises.packages import installed_of
+from ..premises.packages import answering, installed_of
 from ..premises.reach import Reached
 from ..premises.renamed import own_names
 from ..premises.sameness import identities_of
@@ -58,10 +58,11 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     for maker in makers_in([new_code, *resumed]):
         describe.refer_to(maker.__self__)
     writer.write(describe)
-    objects, installed = objects_of(writer.values, describe), installed_of(reached, describe)
+    objects = objects_of(writer.values, describe)
     # Last of what describes: the classes that all others refer to.
     facts = facts_of(
         reached, reached.modules | _modules_met(writer), describe, ALL if names is ALL else asked, entry_code)
+    reached.run_functions += answering(asked_of_modules(facts), reached.asked_by_programs)
     classes = reached.classes | set(describe.referred.values())
     record = {
         "format": FORMAT,
@@ -88,7 +89,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
             reached, texts, writer.paths.nodes, writer.values, trace.texts, describe.of_process, shown),
         "trees": trees_of(reached, classes | _classes_met(writer)),
         "untraced": untraced_of(reached, writer.values, describe.orders),
-        "installed": installed,
+        "installed": installed_of(reached),
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"
     made = _Globals(scope.global_values, trace.installed_globals, _names_said(entry_code, trace), prefix)
@@ -99,8 +100,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     record["graphs"] = made.graphs
     reads_numerics = any(graph["reads_numerics"] for graph in made.graphs)
     record["state"] = asked_for(state, lambda name: names is ALL or name in names, reads_numerics)
-    record["apart"] = any(graph["runtime"]["mutated"] for graph in made.graphs)
-    if record["apart"]:
+    if record.setdefault("apart", any(graph["runtime"]["mutated"] for graph in made.graphs)):
         _require_separate_memory(writer)
     return record, made.first_calls
 

@@ -265,11 +265,11 @@ class Describer:
         return [name for name in found if name not in asked]
 
     def _patched(self, metaclass):
-        """What a program put into a metaclass of Python's."""
+        """What somebody put into a metaclass of Python's."""
         if metaclass not in self._patches:
             self._patches[metaclass] = [
                 f"patched {name} {self._member(value)}" for name, value in sorted(vars(metaclass).items())
-                if isinstance(value, types.FunctionType) and not is_installed_function(value)]
+                if isinstance(value, types.FunctionType) and value.__globals__ is not held(sys.modules.get(metaclass.__module__), "__dict__")]
         return self._patches[metaclass]
 
     def _data_words(self, cls, value):

@@ -9,6 +9,7 @@ import hashlib
 import logging
 import pathlib
 import re
+import threading
 import types
 import typing
 
@@ -146,8 +147,9 @@ def method_words(value, describe):
 def own_attributes(value, slots=None):
     """{name: value} of what an object holds itself, in its dictionary and in its slots. `slots`: of slots_of(its
     class), if the caller has them."""
+    kind = threading.local if isinstance(value, threading.local) else object  # Which has a dictionary for each thread.
     try:
-        found = dict(object.__getattribute__(value, "__dict__"))
+        found = dict(kind.__getattribute__(value, "__dict__"))
     except (AttributeError, TypeError):
         found = {}
     for name, member in slots_of(type(value)) if slots is None else slots:

@@ -5,16 +5,42 @@ import importlib.machinery
 import os
 import re
 import sys
+import types
 
 from ...pytorch import installation
 from .digests import digest_of
-from .held import held
-from .installed import is_installed_file, is_pythons_file
+from .held import HEAPTYPE, held
+from .installed import is_installed, is_installed_file, is_installed_function, is_pythons_file
 
+_EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 _METADATA = (".dist-info", ".egg-info")
-_FILES = re.compile(rb"^[^,\n]+\.(?:py|so|pyd),sha256=[^,\n]+", re.MULTILINE)
+_FILES = re.compile(rb"^(?!\.\.)(?![^,\n/]+\.dist-info/)[^,\n]+,sha256=[^,\n]+", re.MULTILINE)  # Those of a host lie outside.
+_OF_C = (
+    types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType)
+_OF_ANY_CLASS = ("__dict__", "__weakref__")
 _OWN = frozenset(("stoker", "torch"))  # Their digests are in the key.
 _MAX_FILES = 10_000
+
+
+def is_platforms_class(cls):
+    """Is it Python's or PyTorch's, or made in no Python code: what a version says?"""
+    return not cls.__flags__ & HEAPTYPE or is_installed(cls) and not is_packages(cls.__module__) or any(
+        isinstance(value, _OF_C) and held(value, "__objclass__") is cls and name not in _OF_ANY_CLASS for name, value in vars(cls).items())
+
+
+def is_platforms_function(function):
+    """Is it Python's or PyTorch's?"""
+    path = function.__code__.co_filename
+    if not is_installed_function(function):
+        return False
+    if is_installed_file(path):
+        return not _is_packages_file(path)
+    return not is_packages(held(function, "__module__"))
+
+
+def is_packages(module_name):
+    """Is it a loaded module of an installed package's code, but Python's and PyTorch's?"""
+    return isinstance(module_name, str) and file_of(module_name) is not None
 
 
 def package_of(module_name):
@@ -27,51 +53,66 @@ def package_of(module_name):
 def file_of(module_name):
     """Where a loaded module of such a package is from."""
     path = held(sys.modules.get(module_name), "__file__")
-    if not isinstance(path, str) or not is_installed_file(path) or is_pythons_file(path) or installation.path_in(path) is not None:
-        return None
-    return path
+    return path if isinstance(path, str) and _is_packages_file(path) else None
+
+
+def _is_packages_file(path):
+    return is_installed_file(path) and not is_pythons_file(path) and not path.startswith("<") and installation.path_in(path) is None
 
 
 def version_words(package):
     """A digest of the files that it was installed from; None if it is not there."""
-    path = held(sys.modules.get(package), "__file__") or _place_of(package)
-    return None if path is None else _words(package, os.path.dirname(path), os.path.basename(path).startswith("__init__."))
-
-
-def _place_of(package):
-    """Of one that is not loaded, or of a namespace: a folder of one."""
+    path = held(sys.modules.get(package), "__file__")
+    if path is not None:
+        return _words(package, os.path.dirname(path), os.path.basename(path).startswith("__init__."))
     found = importlib.machinery.PathFinder.find_spec(package)
-    if found is None or found.origin is not None:
-        return found and found.origin
-    return next((os.path.join(folder, "__init__.py") for folder in found.submodule_search_locations or ()), None)
+    if found is None:
+        return None
+    if found.origin is not None:
+        return _words(package, os.path.dirname(found.origin), os.path.basename(found.origin).startswith("__init__."))
+    # A namespace: each of its folders may be of several distributions.
+    return digest_of(*sorted(_words_of_namespace(package, folder) for folder in found.submodule_search_locations or ()))
 
 
 @functools.cache
 def _words(package, folder, is_folder):
-    metadata = _metadata_of(package, os.path.dirname(folder) if is_folder else folder)
-    record = _read(os.path.join(metadata, "RECORD")) if metadata else b""
-    files = sorted(_FILES.findall(record))
-    if files:
-        return digest_of(b"\n".join(files))
-    return digest_of(*sorted(_sources(folder if is_folder else None)))  # As copied there.
+    metadata = next(_metadata_of(package, os.path.dirname(folder) if is_folder else folder), None)
+    return _words_of([metadata] if metadata else [], folder if is_folder else None)
+
+
+@functools.cache
+def _words_of_namespace(package, folder):
+    return _words_of(list(_metadata_of(package, os.path.dirname(folder))), folder)
+
+
+def _words_of(metadata, folder):
+    """`folder`: of its sources, where they were copied there without metadata."""
+    files = sorted(set().union(*(_FILES.findall(_read(os.path.join(path, "RECORD"))) for path in metadata)))
+    return digest_of(b"\n".join(files)) if files else digest_of(*sorted(_sources(folder)))  # As copied there.
 
 
 def _metadata_of(package, folder):
-    """The folder of the metadata that names it: by its name, or among its files; None if there is none."""
+    """The folders of the metadata that has it among its files: by its name first."""
     found = [os.path.join(folder, name) for name in _list(folder) if name.endswith(_METADATA)]
     named = [path for path in found if _plain(os.path.basename(path).partition("-")[0]) == _plain(package)]
     begins = re.compile(rb"^%s(?:/|\.)" % re.escape(package.encode()), re.MULTILINE)
-    return next((path for path in (*named, *found) if begins.search(_read(os.path.join(path, "RECORD")))), None)
+    return (path for path in (*named, *found) if begins.search(_read(os.path.join(path, "RECORD"))))
 
 
 def _sources(folder):
     """Names and contents of its files of Python code."""
     if folder is None:
         return
+    if not os.path.isdir(folder):  # In an archive.
+        while not os.path.exists(folder):
+            folder = os.path.dirname(folder)
+        yield digest_of(_read(folder))
     for place, (path, folders, names) in enumerate(os.walk(folder)):
         folders.sort()
+        if "__pycache__" in folders:
+            folders.remove("__pycache__")
         for name in names:
-            if name.endswith(".py"):
+            if name.endswith((".py", ".pyc", *_EXTENSIONS)):
                 yield f"{os.path.relpath(path, folder)}/{name}: {digest_of(_read(os.path.join(path, name)))}"
         if place > _MAX_FILES:
             return
