@@ -50,17 +50,37 @@ def of_a_made_name(x, part="new"):
     return x * (2 if getattr(thing.plain, part + "er", None) is None else 3)
 
 
+class Keyed(metaclass=thing.Keyed):
+    factor = 2
+
+
+def of_a_class_that_its_metaclass_reads(x):
+    return x * Keyed[3]
+
+
+def of_an_object_that_it_holds(x):
+    return x * thing.ByObject[3]
+
+
+def of_a_late_name(x, part="lat"):
+    return x * (2 if hasattr(thing.plain, part + "er") else 3)
+
+
+def of_a_name_by_option(x):
+    return x * (2 if hasattr(thing.lazy, "extra") else 3)
+
+
 def of_an_abstract_class(x, key=3):
     return x * (2 if isinstance(key, thing.Abstract) else 3)
 
 
 FUNCTIONS = (
     of_a_metaclass, of_a_class_of_ones_own, of_a_subscript, of_an_enumeration, of_an_operation, of_a_name, of_a_made_name,
-    of_an_abstract_class)
+    of_an_abstract_class, of_a_class_that_its_metaclass_reads, of_an_object_that_it_holds, of_a_late_name, of_a_name_by_option)
 
 
 def main():
-    exec("".join(sys.argv[2:]), {"thing": thing})
+    exec("".join(sys.argv[2:]), globals())
     found = {}
     for function in FUNCTIONS:
         before = stoker.counters().get("captures.hit", 0)

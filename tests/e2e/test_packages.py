@@ -12,7 +12,7 @@ JOB = pathlib.Path(__file__).with_name("packages_job.py")
 SOURCES = {
     "__init__.py": '''
 import abc, enum, torch
-from . import plain
+from . import lazy, plain
 from .tables import FACTOR, Table
 class Meta(type):
     def __getitem__(cls, key):
@@ -31,27 +31,60 @@ def operation(x):
     return x * FACTOR
 class Abstract(abc.ABC):
     pass
+class Keyed(type):
+    def __getitem__(cls, key):
+        return cls.factor * key
+class Held:
+    factor = 2
+held = Held()
+class OfHeld(type):
+    def __getitem__(cls, key):
+        return held.factor * key
+class ByObject(metaclass=OfHeld):
+    pass
 def __getattr__(name):
     raise AttributeError(name)
 ''',
-    "plain.py": "def older():\n    return 1\n",
+    "plain.py": """
+import other
+def older():
+    return 1
+def enable():
+    global later
+    def later():
+        return 1
+if other.LIMIT == 2:
+    enable()
+""",
+    "lazy.py": """
+ON = False
+def __getattr__(name):
+    if name == "extra" and ON:
+        return 1
+    raise AttributeError(name)
+""",
     "tables.py": "FACTOR = 2\nclass Table:\n    scale = 1\n",
 }
 NEWER = {"__init__.py": "def newer():\n    return 1\nAbstract.register(int)\n", "plain.py": "def newer():\n    return 1\n"}
 
 
-def install(folder, version, sources):
+def install(folder, version, sources, package="thing"):
     """As a package's manager does, with the digests of files in its RECORD."""
-    (folder / "thing").mkdir(parents=True, exist_ok=True)
+    (folder / package).mkdir(parents=True, exist_ok=True)
     for name, text in sources.items():
-        (folder / "thing" / name).write_text(text)
-    for path in folder.glob("*.dist-info"):
+        (folder / package / name).write_text(text)
+    for path in folder.glob(f"{package}-*.dist-info"):
         (path / "RECORD").unlink()
         path.rmdir()
-    metadata = folder / f"thing-{version}.dist-info"
+    metadata = folder / f"{package}-{version}.dist-info"
     metadata.mkdir()
     (metadata / "RECORD").write_text("".join(
-        f"thing/{name},sha256={hash(text) & 0xFFFF:x},{len(text)}\n" for name, text in sources.items()))
+        f"{package}/{name},sha256={hash(text) & 0xFFFF:x},{len(text)}\n" for name, text in sources.items()))
+
+
+def install_both(folder):
+    install(folder, "1.0", {"__init__.py": "LIMIT = 1\n"}, "other")
+    install(folder, "1.0", SOURCES)
 
 
 def start(site, folder, *statement):
@@ -66,16 +99,23 @@ def start(site, folder, *statement):
 
 
 def test_an_update_counts_and_so_do_options(site, tmp_path):
-    install(tmp_path, "1.0", SOURCES)
+    install_both(tmp_path)
     assert start(site, tmp_path) == set()
     everything = start(site, tmp_path)
-    assert len(everything) == 8
+    assert len(everything) == 12
     # Set by the program, in the package that is as it was.
     reading = {"of_a_metaclass", "of_a_class_of_ones_own", "of_a_subscript", "of_an_enumeration", "of_an_operation"}
     assert start(site, tmp_path, "thing.FACTOR = 3") <= everything - reading
     assert start(site, tmp_path, "thing.Registry.weights['w'] = 5; thing.Table.scale = 7") >= everything - reading
     answered = start(site, tmp_path, "thing.__getattr__ = lambda name: 1; thing.Abstract.register(int)")
     assert answered.isdisjoint({"of_a_name", "of_an_abstract_class"})
+    # Another package is updated, which this one reads.
+    install(tmp_path, "2.0", {"__init__.py": "LIMIT = 2\n"}, "other")
+    assert "of_a_late_name" not in start(site, tmp_path)
+    install(tmp_path, "1.0", {"__init__.py": "LIMIT = 1\n"}, "other")
+    # What the program puts where its code reads it; its own class that a package's metaclass reads.
+    changed = start(site, tmp_path, "thing.held.factor = 3; thing.lazy.ON = True; Keyed.factor = 3")
+    assert changed.isdisjoint({"of_an_object_that_it_holds", "of_a_name_by_option", "of_a_class_that_its_metaclass_reads"})
     # An update.
     install(tmp_path, "2.0", {
         **{name: text + NEWER.get(name, "") for name, text in SOURCES.items()}, "tables.py": "FACTOR = 3\nclass Table:\n    scale = 2\n"})
@@ -83,7 +123,7 @@ def test_an_update_counts_and_so_do_options(site, tmp_path):
 
 
 def test_a_file_that_is_edited_counts(site, tmp_path):
-    install(tmp_path, "1.0", SOURCES)
+    install_both(tmp_path)
     start(site, tmp_path)
     (tmp_path / "thing" / "tables.py").write_text("FACTOR = 2\nclass Table:\n    scale = 3\n")
     assert start(site, tmp_path).isdisjoint({"of_a_metaclass", "of_a_class_of_ones_own"})

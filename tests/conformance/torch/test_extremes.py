@@ -10,6 +10,8 @@ X, WHOLE = torch.tensor([1.0, -2.0]), torch.tensor([1, -2])
 
 REFUSED = {
     "masked_fill_f16": lambda x, y, n: x.half().masked_fill(x > 0, 70000.0),
+    "power_f16": lambda x, y, n: x.half() ** 70000.0,
+    "power_bf16": lambda x, y, n: x.bfloat16().abs() ** n,
     "masked_fill_i32": lambda x, y, n: y.int().masked_fill(y > 0, 2**40),
     "masked_fill_u8": lambda x, y, n: y.to(torch.uint8).masked_fill(y > 0, 300),
     "masked_fill": lambda x, y, n: x.masked_fill(x > 0, n),

@@ -7,6 +7,7 @@ import types
 
 import torch
 
+from .operators import look_at_real_tensors
 from .refusals import GIVEN, is_pytorchs
 
 # What comes among a loop's arguments before what it carries from trip to trip.
@@ -27,6 +28,22 @@ def made_ready(gm):
         if isinstance(module, torch.fx.GraphModule) and any(
                 [_give_apart(node) or _lay_out(node) for node in list(module.graph.nodes)]):
             module.recompile()
+
+
+def made_of_numbers(gm):
+    """The tensors that calls in it make of plain numbers, `torch.tensor([1, 2])`: a trace of it holds these."""
+    found = []
+    for node in gm.graph.find_nodes(op="call_function", target=torch.tensor):
+        if _are_numbers(node.args) and isinstance(node.kwargs.get("dtype"), (torch.dtype, type(None))):
+            with look_at_real_tensors():
+                found.append(torch.tensor(*node.args, dtype=node.kwargs.get("dtype"), device="cpu"))
+    return found
+
+
+def _are_numbers(value):
+    if isinstance(value, (list, tuple)):
+        return all(map(_are_numbers, value))
+    return type(value) in (bool, int, float, complex)
 
 
 def _give_apart(node):

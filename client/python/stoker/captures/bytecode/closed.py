@@ -23,7 +23,7 @@ SPECIAL_METHODS = frozenset(f"__{name}__" for name in """
     subclasscheck subclasshook truediv trunc xor class_getitem""".split())
 _ASKED = SPECIAL_METHODS | {"__class__", "__name__", "__qualname__", "__members__"} - {"__hash__"}
 # Of frames, and of a class: they lead to all there is.
-_LEADING_OUT = re.compile(r"(f|gi|cr|ag|tb)_(back|builtins|code|frame|globals|lasti|lineno|locals|next)$|mro$|format_map$|with_traceback$|encode$|decode$|_value2member_map_$")
+_LEADING_OUT = re.compile(r"(f|gi|cr|ag|tb)_(back|builtins|code|frame|globals|lasti|lineno|locals|next)$|mro$|format_map$|with_traceback$|encode$|decode$")
 _BY_TEXT = ("getattr", "hasattr")
 _MAKES = re.compile(r"\{([^{}]*)[.\[]")  # A template that reads attributes or items.
 

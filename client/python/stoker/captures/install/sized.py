@@ -68,10 +68,15 @@ def store_version(words, inputs, program, compiled):
     key = _key(words, inputs)
     try:
         record = {"key": [list(field) for field in key.fields],
-                  "program": encode_program(program, compiled.request_keys)}
+                  "program": encode_program(program, compiled.request_keys, _tensors_of(program))}
         store.put(key, key.entry, record)
     except (NotPortable, StokerError) as error:
         logger.info("captures: inputs %s are compiled for again next time: %s", inputs, error)
+
+
+def _tensors_of(program):
+    """That the graph holds: which is stored, so it is known where their elements come from."""
+    return [value for value in program.constants.values() if isinstance(value, torch.Tensor)]
 
 
 def _load_version(words, inputs, load_for):

@@ -459,7 +459,8 @@ class Reached:
         return value
 
     def _add_answers(self, module):
-        if not is_installed_module(module) and (module.__name__, _ANSWERS) not in self.chains:
+        if sys.modules.get(module.__name__) is module and not is_installed_module(module) and (
+                module.__name__, _ANSWERS) not in self.chains:
             self._add_chain(module, _ANSWERS)
 
     def _add_module(self, module):

@@ -59,6 +59,7 @@ _ABSTRACT = (abc.ABC, abc.ABCMeta)
 _OF_ABSTRACT = ("_abc_impl", "__abstractmethods__")
 # Which abstract classes answer by what was registered.
 _ASKING_KINDS = frozenset(("isinstance", "issubclass", "__instancecheck__", "__subclasscheck__", "register"))
+_BY_VALUE = "_value2member_map_"  # Of enumerations; combined flags come as they are asked for.
 _OF_FLAGS = ("_boundary_", "_flag_mask_")
 _METHODS = (types.FunctionType, staticmethod, classmethod, property)
 _KEPT_BY_PYTHON = frozenset((
@@ -340,6 +341,8 @@ class World:
         if is_platforms_class(cls):
             raise NotPortable(f"code that runs untraced may read the class {cls.__module__}.{cls.__qualname__}")
         members = cls._member_map_ if isinstance(cls, enum.EnumMeta) else {}
+        if members and issubclass(cls, enum.Flag) and _BY_VALUE in self.names:
+            raise NotPortable("code that runs untraced and reads which flags were combined")
         return [
             "class", cls.__module__, cls.__name__, cls.__qualname__, cls.__flags__ & MATCHED, self._refer(type(cls)),
             list(map(self._refer, cls.__bases__)), [self._refer(base) for base in cls.__mro__[1:]], self._of_members(cls, members),

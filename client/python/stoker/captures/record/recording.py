@@ -38,6 +38,7 @@ class _Graph:
         self.records = []
         self._called = _called(gm)
         self._for_effect = dynamo_graph.for_their_effect(gm)
+        self.made = dynamo_graph.made_of_numbers(gm)
 
     def require_portable(self, functional):
         """NotPortable where Dynamo's graph calls code of the program, which made the functional graph what it is."""
@@ -100,14 +101,14 @@ def graph(gm, example_inputs):
 def note_program(gm, program, compiled, is_training):
     """Called with each graph that was compiled, while AOTAutograd's metadata is at hand. `compiled`: of
     lowering.compiling.Compiled."""
-    _note(gm, is_training, lambda: {
-        "program": encode_program(program, compiled.request_keys), "reads_numerics": compiled.reads_numerics})
+    _note(gm, is_training, lambda made: {
+        "program": encode_program(program, compiled.request_keys, made), "reads_numerics": compiled.reads_numerics})
 
 
 def note_sized(gm, symbolic, sources, varying, parameters, options, is_training):
     """The same for a graph with symbolic sizes, of which nothing is compiled yet. `sources`, `varying`: of
     lowering.symbols.inputs_of. Its record, or None."""
-    return _note(gm, is_training, lambda: _words_of_sized(symbolic, sources, varying, parameters, options))
+    return _note(gm, is_training, lambda _: _words_of_sized(symbolic, sources, varying, parameters, options))
 
 
 def words_of_part(gm, symbolic, sources, varying, parameters, options):
@@ -130,7 +131,7 @@ def _words_of_sized(symbolic, sources, varying, parameters, options):
 
 def note_traced(gm, is_training):
     """The same for a graph that is not to be compiled, as in an audit."""
-    _note(gm, is_training, lambda: {"reads_numerics": False})
+    _note(gm, is_training, lambda _: {"reads_numerics": False})
 
 
 def _note(gm, is_training, words_of_kind):
@@ -146,8 +147,8 @@ def _note(gm, is_training, words_of_kind):
         if len(inputs) != opened.input_count:
             raise NotPortable("a graph whose inputs are not the frame's")
         words = {
-            **words_of_kind(),
-            "eager": encode_eager(gm),
+            **words_of_kind(opened.made),
+            "eager": encode_eager(gm, opened.made),
             "runtime": aot.runtime_words(aot.metadata(), inputs, _results(gm))}
         opened.records.append(GraphRecord(words, ""))
         return words

@@ -14,15 +14,19 @@ from ...graph.layout import Layout
 from ...graph.program import (
     Copy, EagerCall, IndexCheck, Part, Program, Segment, SegmentInput, SegmentOutput, Slot, SymbolSource, filled)
 from ...pytorch.devices import CPU, kind_of, placed
-from ...pytorch.operators import OpOverload
+from ...pytorch.operators import OpOverload, look_at_real_tensors
 from .values import NotPortable, decode, encode
 
 
-def encode_program(program, request_keys):
+_MAX_ELEMENTS = 4_096  # Of a tensor that a graph holds.
+
+
+def encode_program(program, request_keys, known=()):
+    """`known`: the tensors that it may hold, of which it is known where their elements come from."""
     keys = iter(request_keys)
     return {
         "slots": program.slots,
-        "constants": [[slot, _encode_constant(value)] for slot, value in program.constants.items()],
+        "constants": [[slot, _encode_constant(value, known)] for slot, value in program.constants.items()],
         "steps": [_encode_step(step, keys) for step in program.steps],
         "outputs": [_encode_argument(output) for output in program.outputs],
         "fallbacks": {str(operator): reason for operator, reason in program.fallbacks.items()},
@@ -32,12 +36,12 @@ def encode_program(program, request_keys):
     }
 
 
-def encode_eager(gm):
+def encode_eager(gm, known=()):
     """The graph itself, operator by operator, as the text of a program without segments. It names no GPU by number."""
     if len(gpus_of(gm)) > 1:
         raise NotPortable("a graph on several GPUs")
     program, returned = _without_segments(gm)
-    return json.dumps(encode_program(program._replace(outputs=list(returned)), ()), separators=(",", ":"))
+    return json.dumps(encode_program(program._replace(outputs=list(returned)), (), known), separators=(",", ":"))
 
 
 def _without_segments(gm):
@@ -91,15 +95,25 @@ def decode_program(words, device=CPU):
         tuple(map(condition_of, words["conditions"])), str(words["device"]))
 
 
-def _encode_constant(value):
-    """Where elements come from that a graph holds, nothing says: an empty tensor has none. A graph is one that an operator
-    runs."""
+def _encode_constant(value, known):
+    """Of elements that a graph holds nothing says where they come from, but of those that are `known`: an empty tensor has
+    none. A graph is one that an operator runs."""
     if isinstance(value, torch.fx.GraphModule):
         return {"graph": _encode_graph(value)}
-    if type(value) is not torch.Tensor or value.numel() or value.device.type != "cpu" or (
-            value.layout != torch.strided or value.requires_grad):
+    if type(value) is not torch.Tensor or value.device.type != "cpu" or value.layout != torch.strided or value.requires_grad:
         raise NotPortable("a graph that holds tensors")
+    if value.numel():
+        words = _elements(value)
+        if value.numel() > _MAX_ELEMENTS or words not in map(_elements, known):
+            raise NotPortable("a graph that holds tensors")
+        return {"elements": words}
     return {"empty": [encode(value.dtype), list(value.shape), list(value.stride())]}
+
+
+def _elements(tensor):
+    """Row-major: a constant that is read alone."""
+    with look_at_real_tensors():
+        return [encode(tensor.dtype), list(tensor.shape), bytes(tensor.reshape(-1).view(torch.uint8).tolist()).hex()]
 
 
 def _encode_graph(gm):
@@ -120,6 +134,8 @@ def _decode_constant(words):
 
 _CONSTANTS = {
     "graph": lambda inputs, words, returned: module_of(decode_program(words), int(inputs), _decode_argument(returned)),
+    "elements": lambda dtype, shape, elements: torch.frombuffer(
+        bytearray.fromhex(elements), dtype=decode(dtype)).reshape(shape),
     "empty": lambda dtype, shape, strides: torch.empty_strided(shape, strides, dtype=decode(dtype), device="cpu"),
 }
 
