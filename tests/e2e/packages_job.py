@@ -7,8 +7,8 @@ import json
 import sys
 
 import torch
+from compared import compared
 
-import stoker
 from stoker.captures.words import installed
 
 FOLDER = sys.argv[1]
@@ -81,14 +81,7 @@ FUNCTIONS = (
 
 def main():
     exec("".join(sys.argv[2:]), globals())
-    found = {}
-    for function in FUNCTIONS:
-        before = stoker.counters().get("captures.hit", 0)
-        x = torch.ones(2)
-        result = torch.compile(function, backend="stoker")(x)
-        hit = stoker.counters().get("captures.hit", 0) - before
-        found[function.__name__] = [result.tolist(), function(x).tolist(), bool(hit)]
-    print(json.dumps(found))
+    print(json.dumps(compared(FUNCTIONS)))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,7 @@ import threading
 import types
 
 import torch
-
-import stoker
+from compared import compared, counted_hits
 
 
 class Local(threading.local):
@@ -84,18 +83,11 @@ FUNCTIONS = (
 
 def main():
     exec("".join(sys.argv[1:]), globals())
-    found = {}
-    for function in FUNCTIONS:
-        before = stoker.counters().get("captures.hit", 0)
-        x = torch.ones(2)
-        result = torch.compile(function, backend="stoker")(x)
-        hit = stoker.counters().get("captures.hit", 0) - before
-        found[function.__name__] = [result.tolist(), function(x).tolist(), bool(hit)]
-    before = stoker.counters().get("captures.hit", 0)
-    results = []
+    found = compared(FUNCTIONS)
+    before, results = counted_hits(), []
     for of_one_tensor_twice.is_compiled in (True, False):
         results.append(of_one_tensor_twice(torch.arange(3.0)))
-    found["of_one_tensor_twice"] = [*results, stoker.counters().get("captures.hit", 0) > before]
+    found["of_one_tensor_twice"] = [*results, counted_hits() > before]
     print(json.dumps(found))
 
 

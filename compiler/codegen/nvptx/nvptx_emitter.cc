@@ -37,6 +37,12 @@ llvm::Align SharedAlign(const llvm::Type* type) {
   return llvm::Align(std::min<std::uint64_t>(bytes, kSharedAlignment));
 }
 
+// Do loads stay in registers until they are computed with, rather than wait in turn for a loop?
+bool KeepsLoads(const CudaSchedule& schedule) {
+  const auto* rows = std::get_if<RowSchedule>(&schedule.how);
+  return rows != nullptr && rows->kept;
+}
+
 }  // namespace
 
 NvptxEmitter::NvptxEmitter(llvm::Module& module, const GpuMachine& machine,
@@ -44,7 +50,8 @@ NvptxEmitter::NvptxEmitter(llvm::Module& module, const GpuMachine& machine,
     : KernelEmitter(KernelFunction(module, machine, schedule, num_operands), schedule.dims,
                     num_operands),
       num_operands_(num_operands),
-      access_bytes_(machine.blocks.access_bytes) {}
+      access_bytes_(machine.blocks.access_bytes),
+      keeps_loads_(KeepsLoads(schedule)) {}
 
 llvm::Value* NvptxEmitter::ThreadIndex() {
   return b().CreateZExt(b().CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}),
@@ -185,10 +192,12 @@ void NvptxEmitter::StoreIf(llvm::Value* condition, llvm::Value* value, llvm::Val
   If(condition, [&] { b().CreateAlignedStore(value, pointer, align); });
 }
 
-// Two of one register with an instruction each: LLVM takes the upper one out first.
+// Two of one register with an instruction each, where LLVM takes the upper one out first. ptxas
+// takes all of them apart as soon as they are loaded: loops that wait for many would need twice the
+// registers.
 llvm::Value* NvptxEmitter::BitsOfBF16(llvm::Value* value) {
   const int width = WidthOf(value);
-  if (width % 2 != 0) return KernelEmitter::BitsOfBF16(value);
+  if (width % 2 != 0 || !keeps_loads_) return KernelEmitter::BitsOfBF16(value);
   llvm::Type* pairs_type = VectorOf(b().getInt32Ty(), width / 2);
   llvm::Value* pairs = b().CreateBitCast(value, pairs_type);
   llvm::Value* lower = b().CreateShl(pairs, llvm::ConstantInt::get(pairs_type, 16));

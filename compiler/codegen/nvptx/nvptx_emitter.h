@@ -59,6 +59,7 @@ class NvptxEmitter final : public KernelEmitter {
 
   std::uint32_t num_operands_;
   int access_bytes_;
+  bool keeps_loads_;
   bool is_aligned_ = false;
 };
 
