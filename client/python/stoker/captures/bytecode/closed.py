@@ -79,6 +79,7 @@ class Reads(NamedTuple):
     compares_identity: bool  # May it ask whether two values are one object?
     values: frozenset  # Globals that it does not just call,
     taken: frozenset  # and such names of attributes.
+    own: frozenset  # Names of attributes that it reads of its first argument alone, and of what these lead to.
 
 
 def reads_of(code):
@@ -89,10 +90,12 @@ def reads_of(code):
         for place, instruction in enumerate(instructions):
             _require_allowed(each, instruction, instructions[place - 1])
             found.add(each, instructions, place)
+            found.note_owner(each is code, each, instructions, place)
     return Reads(
         tuple(found.chains), frozenset(found.names | found.asked), frozenset(found.asked - found.names),
         not _MUTATING.isdisjoint(found.names) or found.changes, found.computes, found.calls, found.makes_texts, found.stores,
-        found.makes_addresses, compares_identity(code), frozenset(found.values), frozenset(found.taken))
+        found.makes_addresses, compares_identity(code), frozenset(found.values), frozenset(found.taken),
+        frozenset(found.of_first - found.of_others - found.asked))
 
 
 class _Found:
@@ -100,6 +103,7 @@ class _Found:
 
     def __init__(self):
         self.chains, self.names, self.asked, self.values, self.taken = {}, set(), set(), set(), set()
+        self.of_first, self.of_others = set(), set()
         self.changes = self.computes = self.calls = self.makes_texts = self.stores = self.makes_addresses = False
 
     def add(self, code, instructions, place):
@@ -121,6 +125,18 @@ class _Found:
         self.makes_addresses |= name == "MAKE_FUNCTION" and not _is_called_at_once(instructions, place) or (
             name == "LOAD_ATTR" and instruction.argval in _METHODS_OF_PYTHON and not _is_of_a_call(instruction))
         self.stores |= name == "STORE_ATTR" or instruction.argval in (*MAKES_OBJECTS, "__setattr__")
+
+    def note_owner(self, is_whole, code, instructions, place):
+        """`is_whole`: is it the function's own code, and none in it?"""
+        name, names = instructions[place].opname, ()
+        if name.startswith(_LOADS_ATTRIBUTE):
+            names = _attribute_at(code, instructions, place)
+        elif name == "LOAD_GLOBAL" and instructions[place].argval in _BY_TEXT:
+            names = (_text_asked(instructions, place),)
+        while instructions[place].opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            place -= 1
+        is_first = is_whole and bool(code.co_varnames) and _loads_first(code, instructions[place])
+        (self.of_first if is_first else self.of_others).update(names)
 
     def _add_global(self, instructions, place):
         instruction = instructions[place]

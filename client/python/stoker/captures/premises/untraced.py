@@ -118,6 +118,8 @@ def _require_nothing_given(world, reached, met):
     if world.calls:
         raise NotPortable("code that runs untraced and may call what it is given")
     names = world.reads - SPECIAL_METHODS
+    if not reached.run_functions and all(issubclass(cls, enum.Enum) for cls in reached.run_classes):
+        names -= world.own_reads(functions)  # Of a member, or of the enumeration.
     given = [value for value in (*reached.of_programs_by_name, *met) if not world.has(value)]
     asking = [function for function in functions if function.__name__ in _TAKE_OBJECTS]
     if asking:

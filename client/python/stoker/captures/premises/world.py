@@ -105,6 +105,13 @@ class World:
         if not self._setting.isdisjoint(self._called_otherwise):
             raise NotPortable("code that runs untraced and may set attributes, or let out hashes")
 
+    def own_reads(self, methods):
+        """Names of attributes that these read of the object whose methods they are, and that nothing else reads."""
+        codes = {id(method.__code__) for method in methods}
+        own = set().union(*(found.own for code, found in self._read.items() if code in codes))
+        others = (found.names - found.own if code in codes else found.names for code, found in self._read.items())
+        return own.difference(self._of_generated, *others)
+
     def has(self, value):
         return id(value) in self._places
 
@@ -120,6 +127,7 @@ class World:
         self.reads = set()
         self._taken, self._functions = set(), set()  # Names: of attributes that are not just called; of functions in classes.
         self._unsaid = set()  # The same of generated methods, which ask objects of their own class.
+        self._of_generated = set()
         for root in roots:
             self._refer(root)
         while len(self.words) < len(self._met):
@@ -230,6 +238,7 @@ class World:
         """Python's own of a named tuple: it calls what its cells hold, and methods of the tuple."""
         names = function.__code__.co_names
         self.names |= set(names)
+        self._of_generated |= set(names)
         (self._unsaid if function.__code__.co_name == "__repr__" else self.reads).update(names)
         self._makes_texts |= function.__code__.co_name == "__repr__"
         return [
