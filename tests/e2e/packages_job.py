@@ -38,6 +38,10 @@ def of_an_enumeration(x):
     return x * (2 if thing.Choice.FIRST else 3)
 
 
+def of_a_named_choice(x):
+    return x * (2 if thing.Named("first") is thing.Named.FIRST else 3)
+
+
 def of_an_operation(x):
     return thing.operation(x) + 1
 
@@ -75,7 +79,7 @@ def of_an_abstract_class(x, key=3):
 
 
 FUNCTIONS = (
-    of_a_metaclass, of_a_class_of_ones_own, of_a_subscript, of_an_enumeration, of_an_operation, of_a_name, of_a_made_name,
+    of_a_metaclass, of_a_class_of_ones_own, of_a_subscript, of_an_enumeration, of_a_named_choice, of_an_operation, of_a_name, of_a_made_name,
     of_an_abstract_class, of_a_class_that_its_metaclass_reads, of_an_object_that_it_holds, of_a_late_name, of_a_name_by_option)
 
 

@@ -31,6 +31,11 @@ def operation(x):
     return x * FACTOR
 class Abstract(abc.ABC):
     pass
+class Named(str, enum.Enum):
+    FIRST = "first"
+    @classmethod
+    def _missing_(cls, value):
+        raise ValueError(f"{value} is not a {cls.__name__}, but one of {list(cls._value2member_map_.keys())}")
 class Keyed(type):
     def __getitem__(cls, key):
         return cls.factor * key
@@ -102,7 +107,7 @@ def test_an_update_counts_and_so_do_options(site, tmp_path):
     install_both(tmp_path)
     assert start(site, tmp_path) == set()
     everything = start(site, tmp_path)
-    assert len(everything) == 12
+    assert len(everything) == 13
     # Set by the program, in the package that is as it was.
     reading = {"of_a_metaclass", "of_a_class_of_ones_own", "of_a_subscript", "of_an_enumeration", "of_an_operation"}
     assert start(site, tmp_path, "thing.FACTOR = 3") <= everything - reading
