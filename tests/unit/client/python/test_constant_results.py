@@ -83,7 +83,7 @@ def test_no_function_is_called_where_another_guard_fails(monkeypatch):
         "compares_identity": False, "kinds": [], "apart": False,
         "facts": {"codes": [], "chains": [], "operators": [], "classes": [], "texts": [], "modules": []},
         "environment": {"variables": [], "packages": None, "modules": [], "finders": None, "replaced": None, "hash": None, "rank": None}, "trees": [], "untraced": None,
-        "installed": {"packages": [], "files": [], "data": [], "values": []},
+        "installed": [],
             "imported": [],
         "state": state.asked_for(state.current(), lambda name: False, False), "constants": [["never:called", [], [], 1]],
     }, globals())
