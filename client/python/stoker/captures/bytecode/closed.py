@@ -177,11 +177,14 @@ def _require_allowed(code, instruction, before):
 
 def _loads_first(code, instruction):
     """Does it load the first argument, last, which is never another object?"""
-    loaded = instruction.argval[-1] if isinstance(instruction.argval, tuple) else instruction.argval
     first = code.co_varnames[0]
-    return "LOAD_FAST" in instruction.opname and loaded == first and not any(
-        each.opname.startswith("STORE_FAST") and first in (
-            each.argval if isinstance(each.argval, tuple) else (each.argval,)) for each in dis.get_instructions(code))
+    return "LOAD_FAST" in instruction.opname and _variables(instruction)[-1] == first and not any(
+        each.opname.startswith("STORE_FAST") and first in _variables(each) for each in dis.get_instructions(code))
+
+
+def _variables(instruction):
+    """Names of those that it loads or stores: from CPython 3.13 on it may be two of them."""
+    return instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
 
 
 def _chain_at(instructions, place):
