@@ -89,8 +89,7 @@ def reads_of(code):
         instructions = instructions_of(each)
         for place, instruction in enumerate(instructions):
             _require_allowed(each, instruction, instructions[place - 1])
-            found.add(each, instructions, place)
-            found.note_owner(each is code, each, instructions, place)
+            found.add(each, instructions, place, is_whole=each is code)
     return Reads(
         tuple(found.chains), frozenset(found.names | found.asked), frozenset(found.asked - found.names),
         not _MUTATING.isdisjoint(found.names) or found.changes, found.computes, found.calls, found.makes_texts, found.stores,
@@ -106,7 +105,8 @@ class _Found:
         self.of_first, self.of_others = set(), set()
         self.changes = self.computes = self.calls = self.makes_texts = self.stores = self.makes_addresses = False
 
-    def add(self, code, instructions, place):
+    def add(self, code, instructions, place, is_whole):
+        """`is_whole`: is it the function's own code, and none in it?"""
         instruction = instructions[place]
         name = instruction.opname
         if name == "LOAD_GLOBAL":
@@ -114,6 +114,9 @@ class _Found:
         elif name.startswith(_LOADS_ATTRIBUTE):
             names = _attribute_at(code, instructions, place)
             self.names.update(names)
+            owner = _owner_at(instructions, place)
+            is_of_first = is_whole and bool(code.co_varnames) and _loads_first(code, owner)
+            (self.of_first if is_of_first else self.of_others).update(names)
             if not (name == "LOAD_METHOD" or _is_of_a_call(instruction)):
                 self.taken.update(names)
         self.changes |= name in _STORES_ITEMS or name == "BINARY_OP" and instruction.argrepr.endswith("=")
@@ -125,18 +128,6 @@ class _Found:
         self.makes_addresses |= name == "MAKE_FUNCTION" and not _is_called_at_once(instructions, place) or (
             name == "LOAD_ATTR" and instruction.argval in _METHODS_OF_PYTHON and not _is_of_a_call(instruction))
         self.stores |= name == "STORE_ATTR" or instruction.argval in (*MAKES_OBJECTS, "__setattr__")
-
-    def note_owner(self, is_whole, code, instructions, place):
-        """`is_whole`: is it the function's own code, and none in it?"""
-        name, names = instructions[place].opname, ()
-        if name.startswith(_LOADS_ATTRIBUTE):
-            names = _attribute_at(code, instructions, place)
-        elif name == "LOAD_GLOBAL" and instructions[place].argval in _BY_TEXT:
-            names = (_text_asked(instructions, place),)
-        while instructions[place].opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            place -= 1
-        is_first = is_whole and bool(code.co_varnames) and _loads_first(code, instructions[place])
-        (self.of_first if is_first else self.of_others).update(names)
 
     def _add_global(self, instructions, place):
         instruction = instructions[place]
@@ -150,6 +141,7 @@ class _Found:
             text = _text_asked(instructions, place)
             (self.asked if name == "hasattr" else self.names).add(text)
             self.taken.add(text)
+            self.of_others.add(text)
         self.computes |= hasattr(builtins, name) and name not in _ASKING
         self.calls |= name in _CALLING
         self.makes_texts |= name in _TEXTS_OF_VALUES
@@ -194,6 +186,13 @@ def _chain_at(instructions, place):
             break
         names.append(instruction.argval)
     return tuple(names)
+
+
+def _owner_at(instructions, place):
+    """What loads the value from which attributes, one after the other, are read up to that place."""
+    while instructions[place].opname in ("LOAD_ATTR", "LOAD_METHOD"):
+        place -= 1
+    return instructions[place]
 
 
 def _attribute_at(code, instructions, place):

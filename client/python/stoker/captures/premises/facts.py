@@ -15,8 +15,8 @@ from ..words.held import held
 from ..words.orders import sets_in
 from ..words.plain_data import PlainData, is_code_like, method_words
 from ..words.values import NotPortable, look_up, same_words
+from .chains import ABSENT, LAZY, PARTLY, Mark, look_along
 from .module_names import is_found, present_names
-from .reach import ABSENT, LAZY, PARTLY, Mark, look_along
 
 _MAX_WRAPPERS = 16
 _AS_TEXTS = "texts"

@@ -12,7 +12,7 @@ from ..words.held import held
 from ..words.installed import is_pythons_file
 from ..words.paths import ROOT, Scope, evaluate_at, text
 from ..words.values import NotPortable, class_path, encode
-from .reach import look_along
+from .chains import look_along
 
 _MAPPINGS = (dict, types.MappingProxyType)
 _SETS = (set, frozenset)

@@ -17,86 +17,28 @@ from ..bytecode.reads import (
     asks_by_text, asks_for_hashes, asks_for_identity, calls_for_class, catches, chains_of, code_inside, compares_identity, enumerates,
     has_no_order, imports_of, names_in_code, names_of, texts_in, texts_in_code, together)
 from ..words import process
-from ..words.builtin_names import NOTHING, put_there
 from ..words.held import HEAPTYPE, held, module_name_of
 from ..words.installed import (
-    are_packages, is_frozen, is_installed, is_installed_file, is_installed_function, is_installed_module, is_made_of_text, is_named_tuples,
-    is_programs_class, is_pythons_file, module_with)
+    is_frozen, is_installed, is_installed_function, is_installed_module, is_made_of_text, is_programs_class, is_pythons_file)
 from ..words.orders import sets_in
 from ..words.values import NotPortable
 from ..words.versions import is_platforms_class, is_platforms_function
+from .chains import ABSENT, LAZY, Mark, look_along
 from .held_sets import Met, sets_of_classes, sets_of_defaults
-from .module_names import is_answered_by_programs
-from .run_untraced import CONSTANTS, is_run_untraced
+from .modules import Modules
+from .run_untraced import CONSTANTS, is_run, is_run_by_python, is_run_untraced, runs_for_members, wraps
 from .unseen import cells_of, data_of, may_run, met_in
 
 _MAX_CODES = 20_000
 _MAX_WRAPPERS = 16
 _MAX_NESTING = 8  # Of containers in containers.
-_MISSING = object()
 _OF_ADDRESSES = frozenset((("id",), ("hash",)))  # The hash of most objects is made of their address.
 _RUN_OF_ANY_CLASS = ("__class_getitem__", "__subclasshook__")  # Methods that Python calls by itself,
 _RUN_WITH_A_CLASS = ("__init_subclass__", "__set_name__")  # and those that it calls when a class is made.
 _OF_ANY_PROTOCOL = frozenset(("__init__", *_RUN_OF_ANY_CLASS, *_RUN_WITH_A_CLASS))
 _OF_PYTHON = (types.GetSetDescriptorType, types.MemberDescriptorType)
-_OF_NO_PROGRAM = (
-    *_OF_PYTHON, type, types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType,
-    types.BuiltinFunctionType)
 _ANSWERS = ("__getattr__",)  # Of a module: for what it does not hold.
 _RUN_OF_MODULES = ("__getattr__", "__dir__")
-
-
-class Mark:
-    """In place of what a name stands for."""
-
-    def __init__(self, meaning):
-        self.meaning = meaning
-
-
-PARTLY = Mark("code reads on from an object, which is what its class and guards say")
-ABSENT = Mark("a builtin of Python's, or a name that raises")
-LAZY = Mark("a module makes it when it is asked")
-
-
-class Modules:
-    """Loaded modules by the code that runs in them."""
-
-    def __init__(self, scopes):
-        """`scopes`: [(code object, globals with which it was traced)]"""
-        self._by_file, self._scopes = {}, {}
-        for name, module in list(sys.modules.items()):
-            path = held(module, "__file__")
-            if isinstance(path, str) and held(module, "__name__") == name:
-                self._by_file.setdefault(path, []).append(module)
-        for code, global_values in scopes:
-            self.add(code, global_values)
-
-    def add(self, code, global_values):
-        """Of a function with this code."""
-        known = self._scopes.setdefault(id(code), [])
-        if not any(global_values is each for each in known):
-            known.append(global_values)
-
-    def of(self, code):
-        """All that it is known to run in, or whose file it is from."""
-        scopes = self._scopes.get(id(code))
-        found = [module for each in scopes or () if (module := module_with(each)) is not None]
-        if found or scopes and not is_installed_file(code.co_filename):
-            return found
-        return self._by_file.get(code.co_filename, [])
-
-    def is_installed(self, code):
-        path, scopes = code.co_filename, self._scopes.get(id(code), ())
-        return is_installed_file(path) or not path.endswith(".py") and bool(scopes) and all(map(are_packages, scopes))
-
-    def is_beside(self, code):
-        """May it run with globals that are no module's, nor what named tuples are made with?"""
-        scopes = self._scopes.get(id(code))
-        if is_installed_file(code.co_filename):
-            return False
-        if not scopes:
-            return not self.of(code)
-        return any(module_with(each) is None and not is_named_tuples(each) for each in scopes)
 
 
 class Reached:
@@ -535,7 +477,7 @@ class Reached:
         self._classes.add(cls)
         if not is_installed(cls):
             self._add_classes_in(tuple(vars(cls).values()))
-            if isinstance(cls, enum.EnumMeta) and _runs_for_members(cls):
+            if isinstance(cls, enum.EnumMeta) and runs_for_members(cls):
                 self.run_classes.setdefault(cls, [])
         is_constant = issubclass(cls, CONSTANTS)
         for base, is_computed_with in (*((base, is_constant) for base in cls.__mro__), *((base, True) for base in type(cls).__mro__)):
@@ -543,7 +485,7 @@ class Reached:
                 if isinstance(value, (staticmethod, classmethod)):
                     value = value.__func__
                 parts = [value.fget, value.fset, value.fdel] if isinstance(value, property) else [value]
-                if is_computed_with and _is_run_by_python(name) or name in self._run_of_any_class:
+                if is_computed_with and is_run_by_python(name) or name in self._run_of_any_class:
                     self._add_run(cls, parts)
                 for part in parts:
                     if isinstance(part, types.FunctionType):
@@ -557,41 +499,14 @@ class Reached:
                 self._run_of_packages.append(part.__code__)
             if isinstance(part, types.FunctionType) and is_platforms_function(part) and not (
                     is_made_of_text(part) and not is_installed(cls)):
-                if not is_installed(cls) and _wraps(part):
+                if not is_installed(cls) and wraps(part):
                     self.run_classes.setdefault(cls, [])
             elif isinstance(part, types.FunctionType):
                 self._add(part.__code__)
                 self._run_unseen.append(part.__code__)
                 self.run_classes.setdefault(cls, []).append(part)
-            elif not is_platforms_class(cls) and _is_run(part):
+            elif not is_platforms_class(cls) and is_run(part):
                 self.run_classes.setdefault(cls, [])
-
-
-def _runs_for_members(cls):
-    """May an enumeration run code of the program besides its own methods: of the values of its members, or to make ones?"""
-    if not cls._member_map_:
-        return any(name in vars(cls) for name in ("__init__", "__new__", "_generate_next_value_"))
-    return any(is_programs_class(type(member._value_)) for member in cls._member_map_.values())
-
-
-def _wraps(function):
-    """May a package's function call one of the program's, which it holds?"""
-    return held(function, "__wrapped__") is not None or any(
-        callable(met.value) and not isinstance(met.value, (type, *_OF_NO_PROGRAM)) and not (
-            isinstance(met.value, types.FunctionType) and is_installed_function(met.value))
-        for met in cells_of(function))
-
-
-def _is_run(value):
-    """Of what is no function in Python: may it run a program's code, or a method of Python's own of an object with a state?"""
-    if isinstance(value, types.BuiltinFunctionType):
-        return not isinstance(value.__self__, (types.ModuleType, type, types.NoneType))
-    return not isinstance(value, _OF_NO_PROGRAM) and (callable(value) or held(type(value), "__get__") is not None)
-
-
-def _is_run_by_python(name):
-    """A method that operations on constants run: on members of enumerations, and on classes."""
-    return name.startswith("_") and name.endswith("_") and name not in ("__init__", "__new__")
 
 
 def _classes_in(value, depth=0, of_objects=False):
@@ -610,28 +525,3 @@ def _classes_in(value, depth=0, of_objects=False):
 
 def _is_pythons(code):
     return is_pythons_file(code.co_filename) or is_frozen(code)
-
-
-def look_along(module, names):
-    """What a global name, and attributes of modules read from it one after the other, stand for, or a Mark."""
-    found = module
-    for place, name in enumerate(names):
-        if not isinstance(found, types.ModuleType):
-            return PARTLY
-        owner, found = found, vars(found).get(name, _MISSING)
-        if found is _MISSING and place:
-            return _made_by(owner, name) if held(owner, "__getattr__") else ABSENT
-        if found is _MISSING and (found := put_there(owner, name)) is NOTHING:
-            return ABSENT
-    return found
-
-
-def _made_by(module, name):
-    """What a module makes when it is asked for an attribute, which a global name does not do. Of an installed package,
-    that follows from its version, unless the program answers for it; and asking might import half of it."""
-    if is_installed_module(module) and not is_answered_by_programs(module):
-        return LAZY
-    try:
-        return getattr(module, name)
-    except Exception:  # Whatever a program's function raises.
-        return ABSENT

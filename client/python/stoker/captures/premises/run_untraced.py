@@ -1,4 +1,4 @@
-"""What a program has PyTorch run in place of tracing it, besides special methods: reach.py knows of these."""
+"""What a program has PyTorch run in place of tracing it."""
 
 import abc
 import enum
@@ -11,8 +11,9 @@ from ...pytorch.marks import COMPILER, is_opaque, runs_untraced
 from ...pytorch.state import tree_nodes
 from ..bytecode.reads import code_inside, fills_templates, states_class, texts_in_code
 from ..words.held import held, module_name_of
-from ..words.installed import is_installed, is_programs_class
+from ..words.installed import is_installed, is_installed_function, is_programs_class
 from ..words.values import NotPortable
+from .unseen import cells_of
 
 CONSTANTS = (enum.Enum, type, int, float, complex, str, bytes, tuple)  # Dynamo computes with objects of these.
 _SUBSTITUTING = frozenset(("sub", "subn"))
@@ -21,12 +22,42 @@ _AT_COMPILE_TIME = f"{COMPILER}.comptime"
 _OF_TENSORS = ("__torch_dispatch__", "__tensor_flatten__", "__tensor_unflatten__")
 _ANSWERS = ("__getattr__", "__getattribute__")
 _SAY_THEIR_CLASS = ("__class__", "__getattribute__")
+_OF_NO_PROGRAM = (
+    types.GetSetDescriptorType, types.MemberDescriptorType, type, types.WrapperDescriptorType, types.MethodDescriptorType,
+    types.ClassMethodDescriptorType, types.BuiltinFunctionType)
 _CONTEXTS = "context_fn"  # An argument of torch.utils.checkpoint: called while it is traced.
 
 
 def is_run_untraced(value):
     """A function, or a class of autograd's functions."""
     return isinstance(value, (types.FunctionType, type)) and runs_untraced(value)
+
+
+def runs_for_members(cls):
+    """May an enumeration run code of the program besides its own methods: of the values of its members, or to make ones?"""
+    if not cls._member_map_:
+        return any(name in vars(cls) for name in ("__init__", "__new__", "_generate_next_value_"))
+    return any(is_programs_class(type(member._value_)) for member in cls._member_map_.values())
+
+
+def wraps(function):
+    """May a package's function call one of the program's, which it holds?"""
+    return held(function, "__wrapped__") is not None or any(
+        callable(met.value) and not isinstance(met.value, (type, *_OF_NO_PROGRAM)) and not (
+            isinstance(met.value, types.FunctionType) and is_installed_function(met.value))
+        for met in cells_of(function))
+
+
+def is_run(value):
+    """Of what is no function in Python: may it run a program's code, or a method of Python's own of an object with a state?"""
+    if isinstance(value, types.BuiltinFunctionType):
+        return not isinstance(value.__self__, (types.ModuleType, type, types.NoneType))
+    return not isinstance(value, _OF_NO_PROGRAM) and (callable(value) or held(type(value), "__get__") is not None)
+
+
+def is_run_by_python(name):
+    """A method that operations on constants run: on members of enumerations, and on classes."""
+    return name.startswith("_") and name.endswith("_") and name not in ("__init__", "__new__")
 
 
 def require_traced(reached):

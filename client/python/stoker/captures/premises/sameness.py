@@ -8,7 +8,7 @@ import torch
 
 from ...pytorch.tensors import NAMES_OF_BASES, base_of
 from ..words.paths import Scope, Unreachable, evaluate_at, text
-from .reach import Mark, look_along
+from .chains import Mark, look_along
 
 # What has guards of its own for being one, or is no object of the program's.
 _WITHOUT_IDENTITY = (

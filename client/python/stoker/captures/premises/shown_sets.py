@@ -16,8 +16,8 @@ from ..bytecode.set_order import ASKING, BUILTINS, Around, shows_order
 from ..words.held import HEAPTYPE, held
 from ..words.orders import sets_in
 from ..words.paths import is_librarys
+from .chains import ABSENT, look_along
 from .held_sets import Met, parts_of
-from .reach import ABSENT, look_along
 
 _OF_UNTOLD = (type, types.ModuleType, types.FunctionType)  # Of Python's own types, those whose texts tell no attribute.
 _GETTERS = (operator.attrgetter, operator.methodcaller)

@@ -7,7 +7,7 @@ import types
 
 HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
 MATCHED = 3 << 5  # Py_TPFLAGS_SEQUENCE, Py_TPFLAGS_MAPPING: what `match` takes for one, as registered.
-_EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)  # Of files of compiled code.
 
 
 def held(value, name):
@@ -35,7 +35,7 @@ def _extension_of(cls):
     own = held(cls, "__name__")
     found = [
         module for module, value in list(sys.modules.items())
-        if str(held(value, "__file__")).endswith(_EXTENSIONS) and vars(value).get(own) is cls]
+        if str(held(value, "__file__")).endswith(EXTENSIONS) and vars(value).get(own) is cls]
     return min(found, default=None)
 
 

@@ -3,7 +3,6 @@
 import builtins
 import collections
 import functools
-import importlib.machinery
 import itertools
 import os
 import sys
@@ -13,11 +12,11 @@ import types
 import torch
 
 from .digests import digest_of
-from .held import HEAPTYPE, held
+from .held import EXTENSIONS, HEAPTYPE, held
 
 _PYTHONS, _PACKAGES = (
     tuple({sysconfig.get_path(name) for name in names}) for names in (("stdlib", "platstdlib"), ("platlib", "purelib")))
-_FROZEN, _SOURCE, _EXTENSIONS = "<frozen ", ".py", tuple(importlib.machinery.EXTENSION_SUFFIXES)
+_FROZEN, _SOURCE = "<frozen ", ".py"
 NAMED_TUPLES = collections.namedtuple("_Any", "first").__new__.__globals__
 _PARTS_OF_PYTHONS = ("pyexpat.errors", "pyexpat.model", "xml.parsers.expat.errors", "xml.parsers.expat.model")
 _NAME = "namedtuple_"  # In place of a module's, behind which its own follows.
@@ -65,7 +64,7 @@ def _headers(path):
 def is_installed_file(path):
     """`path`: of a module, or of code: a file where Python and packages are installed, one that Python holds frozen, or one
     of no Python code."""
-    return path.startswith((*_FOLDERS, _FROZEN)) or path.endswith(_EXTENSIONS)
+    return path.startswith((*_FOLDERS, _FROZEN)) or path.endswith(EXTENSIONS)
 
 
 def is_installed_function(function):

@@ -9,10 +9,9 @@ import types
 
 from ...pytorch import installation
 from .digests import digest_of
-from .held import HEAPTYPE, held
+from .held import EXTENSIONS, HEAPTYPE, held
 from .installed import is_installed, is_installed_file, is_installed_function, is_pythons_file
 
-_EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 _METADATA = (".dist-info", ".egg-info")
 _FILES = re.compile(rb"^(?!\.\.)(?![^,\n/]+\.dist-info/)[^,\n]+,sha256=[^,\n]+", re.MULTILINE)  # Those of a host lie outside.
 _OF_C = (
@@ -64,18 +63,21 @@ def version_words(package):
     """A digest of the files that it was installed from; None if it is not there."""
     path = held(sys.modules.get(package), "__file__")
     if path is not None:
-        return _words(package, os.path.dirname(path), os.path.basename(path).startswith("__init__."))
+        return _words(package, path)
     found = importlib.machinery.PathFinder.find_spec(package)
     if found is None:
         return None
     if found.origin is not None:
-        return _words(package, os.path.dirname(found.origin), os.path.basename(found.origin).startswith("__init__."))
+        return _words(package, found.origin)
     # A namespace: each of its folders may be of several distributions.
     return digest_of(*sorted(_words_of_namespace(package, folder) for folder in found.submodule_search_locations or ()))
 
 
 @functools.cache
-def _words(package, folder, is_folder):
+def _words(package, path):
+    """`path`: of the file that is the package, or of the one in its folder."""
+    folder = os.path.dirname(path)
+    is_folder = os.path.basename(path).startswith("__init__.")
     metadata = next(_metadata_of(package, os.path.dirname(folder) if is_folder else folder), None)
     return _words_of([metadata] if metadata else [], folder if is_folder else None)
 
@@ -112,7 +114,7 @@ def _sources(folder):
         if "__pycache__" in folders:
             folders.remove("__pycache__")
         for name in names:
-            if name.endswith((".py", ".pyc", *_EXTENSIONS)):
+            if name.endswith((".py", ".pyc", *EXTENSIONS)):
                 yield f"{os.path.relpath(path, folder)}/{name}: {digest_of(_read(os.path.join(path, name)))}"
         if place > _MAX_FILES:
             return
