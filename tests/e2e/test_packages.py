@@ -3,9 +3,9 @@
 import json
 import pathlib
 import subprocess
-import sys
 
 import pytest
+from e2e import forked
 
 pytestmark = pytest.mark.together
 JOB = pathlib.Path(__file__).with_name("packages_job.py")
@@ -94,7 +94,7 @@ def install_both(folder):
 
 def start(site, folder, *statement):
     done = subprocess.run(
-        [sys.executable, str(JOB), str(folder), *statement], env={**site.env, "PYTHONDONTWRITEBYTECODE": "1"},
+        [forked.python(), str(JOB), str(folder), *statement], env={**site.env, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
