@@ -5,9 +5,9 @@ import os
 import re
 import resource
 import subprocess
-import sys
 
 import pytest
+from e2e import forked
 from e2e.processes import BUILD, ROOT, WAIT_S, start, wait_for
 
 SOON_S = 60  # For what takes less than a second on a machine that does nothing else.
@@ -151,7 +151,7 @@ torch.compile(torch.sin, backend="stoker")(torch.ones(8))
 
 def errors_of_job(site, **env):
     done = subprocess.run(
-        [sys.executable, "-c", JOB], env={**site.env, **env}, capture_output=True, text=True, timeout=WAIT_S)
+        [forked.python(), "-c", JOB], env={**site.env, **env}, capture_output=True, text=True, timeout=WAIT_S)
     assert done.returncode == 0, done.stderr
     return done.stderr
 

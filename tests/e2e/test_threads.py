@@ -5,6 +5,8 @@ import json
 import subprocess
 import sys
 
+from e2e import forked
+
 SCRIPT = """
 import json, os, threading
 import torch
@@ -67,7 +69,7 @@ print(json.dumps({"worst": max(worst), "mixed": max(mixed), "child": status}))
 def test_threads_and_fork(site):
     site.env["PYTHONPATH"] += ":" + __file__.rpartition("/")[0]
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=site.env, capture_output=True, text=True, timeout=600)
+        [forked.python(), "-c", SCRIPT], env=site.env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
     assert result["worst"] < 1e-5

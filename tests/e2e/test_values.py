@@ -3,9 +3,9 @@
 import json
 import pathlib
 import subprocess
-import sys
 
 import pytest
+from e2e import forked
 
 pytestmark = pytest.mark.together
 JOB = pathlib.Path(__file__).with_name("values_job.py")
@@ -20,7 +20,7 @@ CHANGES = {
 
 
 def start(site, *statement):
-    done = subprocess.run([sys.executable, str(JOB), *statement], env=site.env, capture_output=True, text=True, timeout=600)
+    done = subprocess.run([forked.python(), str(JOB), *statement], env=site.env, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     wrong = {name: row for name, row in found.items() if row[0] != row[1]}
