@@ -45,15 +45,16 @@ def first_difference(nodes, members, local_values, global_values):
     values = dict(zip(places, evaluate_at(nodes, places, Scope(local_values, global_values))))
     for path, expected in members:
         if type(path) is int:
-            what, value = text(nodes, path), values[path]
+            value = values[path]
         else:
             module, names = path
-            what, value = ".".join((module, *names)), look_along(sys.modules.get(module), names)
+            value = look_along(sys.modules.get(module), names)
         try:
             found = _words(value, 1 if type(path) is int else _MAX_DEPTH)
         except NotPortable as error:
             found = str(error)
         if found != expected:
+            what = text(nodes, path) if type(path) is int else ".".join((path[0], *path[1]))
             return f"what {what} holds", str(expected), str(found)
     return None
 

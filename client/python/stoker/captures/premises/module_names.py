@@ -28,7 +28,8 @@ def present_names(module_name, names):
         return [*found, _ANSWERED]
     # What Python and PyTorch hold follows from their versions. A package gets what it loads late, sooner or later.
     if is_installed_module(module) and (names is ALL or held(module, "__getattr__")):
-        return [name for name in found if not _may_be_late(module, name, vars(module)[name])]
+        may_be_late = _may_be_late_in(module)
+        return [name for name in found if not may_be_late(name, vars(module)[name])]
     return found
 
 
@@ -54,12 +55,20 @@ def _among(there, names):
     return sorted(names.intersection(there))
 
 
-def _may_be_late(module, name, value):
-    """Is it a function, a class or a module of the package, under its own name, which a module may get when it is asked?"""
-    owner = value.__name__ if isinstance(value, types.ModuleType) else held(value, "__module__")
-    own_name = held(value, "__name__")
-    is_own = isinstance(owner, str) and isinstance(own_name, str) and own_name.rpartition(".")[2] == name and (
-        owner.partition(".")[0] == module.__name__.partition(".")[0])
-    if not is_own or not is_packages(module.__name__) or isinstance(value, types.ModuleType):
-        return is_own
-    return owner != module.__name__ and held(module, "__getattr__") is not None
+def _may_be_late_in(module):
+    """A function that says of a name and its value in a module of a package: is it a function, a class or a module of the
+    package, under its own name, which a module may get when it is asked?"""
+    package = module.__name__.partition(".")[0]
+    is_of_package = is_packages(module.__name__)
+    answers = held(module, "__getattr__") is not None
+
+    def may_be_late(name, value):
+        is_module = isinstance(value, types.ModuleType)
+        owner, own_name = value.__name__ if is_module else held(value, "__module__"), held(value, "__name__")
+        is_own = isinstance(owner, str) and isinstance(own_name, str) and own_name.rpartition(".")[2] == name and (
+            owner.partition(".")[0] == package)
+        if not is_own or not is_of_package or is_module:
+            return is_own
+        return owner != module.__name__ and answers
+
+    return may_be_late

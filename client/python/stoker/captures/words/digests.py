@@ -19,6 +19,8 @@ _SOURCE_NAMES = frozenset(("__firstlineno__", "__static_attributes__"))
 _HAS_DOCUMENTATION = 1 << 26  # CO_HAS_DOCSTRING, of co_flags from CPython 3.13 on.
 _LOADS_CONSTANT = re.compile(b"[%s]" % b"".join(re.escape(bytes((opcode,))) for opcode in dis.hasconst if opcode < 256))
 
+_PLAIN = frozenset((str, int, bool, bytes, type(None)))  # Constants that are what their text says.
+
 _code_digests = {}  # (id, orders, lines) -> (code, digest): code objects compare by content, which is slow.
 
 
@@ -89,6 +91,8 @@ def _class_body(code, orders, lines):
 
 
 def _constant(constant, orders, lines):
+    if type(constant) in _PLAIN:
+        return (type(constant).__name__, repr(constant))
     if isinstance(constant, types.CodeType):
         return code_digest(constant, orders, lines)
     if isinstance(constant, frozenset):

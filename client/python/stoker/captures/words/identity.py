@@ -384,7 +384,7 @@ class Describer:
         if id(code) not in self.covered:
             self.covered[id(code)] = code
             for constant in code.co_consts:
-                if isinstance(constant, types.CodeType):
+                if type(constant) is types.CodeType:
                     self._cover(constant)
 
 
@@ -414,10 +414,9 @@ def _module_words(module):
 
 def _with_slots(cls, path):
     """What dataclass(slots=True) made of a class, a new one under the same name: cells of its methods hold the first."""
-    found = look_up(path)
-    parameters = own_attributes(cls).get("__dataclass_params__")
-    is_new = isinstance(found, type) and own_attributes(found).get("__dataclass_params__") is parameters
-    return found if is_new and parameters is not None else cls
+    parameters = vars(cls).get("__dataclass_params__")
+    found = None if parameters is None else look_up(path)
+    return found if isinstance(found, type) and vars(found).get("__dataclass_params__") is parameters else cls
 
 
 def _has_successor(cls):

@@ -100,6 +100,8 @@ class Values:
         self._nodes, self._scope, self._known = nodes, scope, {}
 
     def __getitem__(self, place):
+        if place in self._known:
+            return self._known[place]
         for each in self._pending(place):
             try:
                 self._known[each] = _value(self._known, *self._nodes[each], self._scope)
