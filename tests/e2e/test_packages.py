@@ -1,14 +1,18 @@
-"""What an installed package is counts: its version, its files, and what code of it reads that runs in place of being traced."""
+"""What an installed package is counts: its version, its files, and what code of it reads that runs in place of being traced;
+and so do a program's own files of compiled code."""
 
 import json
 import pathlib
 import subprocess
+import sysconfig
 
 import pytest
 from e2e import forked
+from e2e.extension_source import SOURCE
 
 pytestmark = pytest.mark.together
-JOB = pathlib.Path(__file__).with_name("packages_job.py")
+HERE = pathlib.Path(__file__).parent
+JOB, JOB_OF_EXTENSION = HERE / "packages_job.py", HERE / "extension_job.py"
 SOURCES = {
     "__init__.py": '''
 import abc, enum, torch
@@ -92,9 +96,9 @@ def install_both(folder):
     install(folder, "1.0", SOURCES)
 
 
-def start(site, folder, *statement):
+def start(site, folder, *statement, job=JOB):
     done = subprocess.run(
-        [forked.python(), str(JOB), str(folder), *statement], env={**site.env, "PYTHONDONTWRITEBYTECODE": "1"},
+        [forked.python(), str(job), str(folder), *statement], env={**site.env, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
@@ -133,3 +137,18 @@ def test_a_file_that_is_edited_counts(site, tmp_path):
     start(site, tmp_path)
     (tmp_path / "thing" / "tables.py").write_text("FACTOR = 2\nclass Table:\n    scale = 3\n")
     assert start(site, tmp_path).isdisjoint({"of_a_metaclass", "of_a_class_of_ones_own"})
+
+
+def build(folder, truth, name):
+    """The program's own extension, made of compiled code."""
+    subprocess.run(
+        ["cc", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", f"-DTRUTH={truth}", f'-DNAME="{name}"',
+         "-x", "c", "-", "-o", str(folder / "extension.so")], input=SOURCE, text=True, check=True)
+
+
+def test_an_extension_that_is_compiled_anew_counts(site, tmp_path):
+    everything = {"of_a_class_in_c", "of_ones_own_class", "of_its_names", "of_nothing"}
+    for truth, name in ((1, "first"), (0, "__reduce__")):
+        build(tmp_path, truth, name)
+        assert start(site, tmp_path, job=JOB_OF_EXTENSION) <= {"of_nothing"}
+        assert start(site, tmp_path, job=JOB_OF_EXTENSION) == everything

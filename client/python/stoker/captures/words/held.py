@@ -1,5 +1,6 @@
 """Attributes of a program's objects, without asking its `__getattr__`."""
 
+import builtins
 import functools
 import importlib.machinery
 import sys
@@ -8,6 +9,8 @@ import types
 HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
 MATCHED = 3 << 5  # Py_TPFLAGS_SEQUENCE, Py_TPFLAGS_MAPPING: what `match` takes for one, as registered.
 EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)  # Of files of compiled code.
+
+_OF_PYTHON = frozenset(id(value) for module in (builtins, types) for value in vars(module).values() if type(value) is type)
 
 
 def held(value, name):
@@ -24,7 +27,7 @@ def module_of_class(cls):
     """The name of the module that a class says it is from. Those that extensions make say "builtins" where nobody has said
     otherwise: then of the extension that holds it under its name."""
     name = held(cls, "__module__")
-    if name == "builtins" and cls.__flags__ & HEAPTYPE:
+    if name == "builtins" and (cls.__flags__ & HEAPTYPE or id(cls) not in _OF_PYTHON):
         return _extension_of(cls) or name
     return name
 

@@ -67,6 +67,11 @@ def is_installed_file(path):
     return path.startswith((*_FOLDERS, _FROZEN)) or path.endswith(EXTENSIONS)
 
 
+def is_programs_extension(path):
+    """A file of compiled code that lies where no package is installed: it is a version of itself."""
+    return path.endswith(EXTENSIONS) and not path.startswith(_FOLDERS)
+
+
 def is_installed_function(function):
     """Or one that an installed module made of text, or that computes with nothing else."""
     path = function.__code__.co_filename

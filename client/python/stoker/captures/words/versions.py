@@ -10,7 +10,7 @@ import types
 from ...pytorch import installation
 from .digests import digest_of
 from .held import EXTENSIONS, HEAPTYPE, held
-from .installed import is_installed, is_installed_file, is_installed_function, is_pythons_file
+from .installed import is_installed, is_installed_file, is_installed_function, is_programs_extension, is_pythons_file
 
 _METADATA = (".dist-info", ".egg-info")
 _FILES = re.compile(rb"^(?!\.\.)(?![^,\n/]+\.dist-info/)[^,\n]+,sha256=[^,\n]+", re.MULTILINE)  # Those of a host lie outside.
@@ -43,10 +43,13 @@ def is_packages(module_name):
 
 
 def package_of(module_name):
-    """The name of the installed package that a loaded module is in; None for a program's, Python's and PyTorch's."""
+    """The name of the installed package that a loaded module is in, or its own where it is an extension of the program's;
+    None for a program's, Python's and PyTorch's."""
     path = file_of(module_name)
     name = module_name.partition(".")[0]
-    return None if path is None or name in _OWN else name
+    if path is None or name in _OWN:
+        return None
+    return module_name if is_programs_extension(path) else name
 
 
 def file_of(module_name):
@@ -79,7 +82,7 @@ def _words(package, path):
     folder = os.path.dirname(path)
     is_folder = os.path.basename(path).startswith("__init__.")
     metadata = next(_metadata_of(package, os.path.dirname(folder) if is_folder else folder), None)
-    return _words_of([metadata] if metadata else [], folder if is_folder else None)
+    return _words_of([metadata] if metadata else [], folder if is_folder else path)
 
 
 @functools.cache
@@ -88,7 +91,7 @@ def _words_of_namespace(package, folder):
 
 
 def _words_of(metadata, folder):
-    """`folder`: of its sources, where they were copied there without metadata."""
+    """`folder`: of its sources, where they were copied there without metadata, or its one file."""
     files = sorted(set().union(*(_FILES.findall(_read(os.path.join(path, "RECORD"))) for path in metadata)))
     return digest_of(b"\n".join(files)) if files else digest_of(*sorted(_sources(folder)))  # As copied there.
 
@@ -103,9 +106,7 @@ def _metadata_of(package, folder):
 
 def _sources(folder):
     """Names and contents of its files of Python code."""
-    if folder is None:
-        return
-    if not os.path.isdir(folder):  # In an archive.
+    if not os.path.isdir(folder):  # One file, or in an archive.
         while not os.path.exists(folder):
             folder = os.path.dirname(folder)
         yield digest_of(_read(folder))

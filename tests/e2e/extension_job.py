@@ -1,0 +1,40 @@
+"""What frames read of a program's own extension: one JSON line, {function: [result, result of eager, was it a hit?]}.
+
+usage: extension_job.py FOLDER    (FOLDER has the extension)
+"""
+
+import json
+import sys
+
+from compared import compared
+
+sys.path.insert(0, sys.argv[1])
+import extension  # noqa: E402
+
+WHOLE = extension.Whole(5)
+
+
+class Own(extension.Whole):
+    pass
+
+
+OWN = Own(5)
+
+
+def of_a_class_in_c(x):
+    return x * (2 if WHOLE else 3)
+
+
+def of_ones_own_class(x):
+    return x * (2 if OWN else 3)
+
+
+def of_its_names(x):
+    return x * len(dir(extension.Named))
+
+
+def of_nothing(x):
+    return x * 5
+
+
+print(json.dumps(compared((of_a_class_in_c, of_ones_own_class, of_its_names, of_nothing))))

@@ -1,0 +1,39 @@
+"""An extension of a program's own, for test_packages.py: a whole number whose truth, and a class whose methods, are what it was
+compiled with."""
+
+SOURCE = r"""
+#include <Python.h>
+
+static int IsTrue(PyObject* self) {
+  (void)self;
+  return TRUTH;
+}
+static PyObject* Nothing(PyObject* self, PyObject* arguments) {
+  (void)self, (void)arguments;
+  Py_RETURN_NONE;
+}
+
+static PyNumberMethods kNumber = {.nb_bool = IsTrue};
+static PyMethodDef kMethods[] = {{NAME, Nothing, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyTypeObject kWhole = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "extension.Whole",
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_as_number = &kNumber,
+};
+static PyTypeObject kNamed = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "Named",  // Of no module, it says.
+    .tp_basicsize = sizeof(PyObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_methods = kMethods,
+};
+static PyModuleDef kModule = {PyModuleDef_HEAD_INIT, .m_name = "extension", .m_size = -1};
+
+PyMODINIT_FUNC PyInit_extension(void) {
+  PyObject* module = PyModule_Create(&kModule);
+  kWhole.tp_base = &PyLong_Type;
+  if (module == NULL || PyType_Ready(&kWhole) < 0 || PyType_Ready(&kNamed) < 0) return NULL;
+  if (PyModule_AddObjectRef(module, "Whole", (PyObject*)&kWhole) < 0) return NULL;
+  if (PyModule_AddObjectRef(module, "Named", (PyObject*)&kNamed) < 0) return NULL;
+  return module;
+}
+"""
