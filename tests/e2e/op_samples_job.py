@@ -34,8 +34,12 @@ TOLERANCES = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 5e-2}
 
 MAX_WHY = 400  # Characters of an error.
 
-# Eager's own errors in float64, beside mpmath's values: its asymptotic series lose digits.
-INEXACT_IN_EAGER = {f"special.bessel_{kind}": 1e-6 for kind in ("j0", "j1", "y0", "y1")}
+# Eager's own errors: beside mpmath's values, its asymptotic series lose digits; the gradient of a product of reflections is
+# off by some 1e-4 where its elements are in the hundreds (PyTorch's tests of AOTAutograd allow 4e-3 there).
+INEXACT_IN_EAGER = {
+    torch.float64: {f"special.bessel_{kind}": 1e-6 for kind in ("j0", "j1", "y0", "y1")},
+    torch.float32: {"linalg.householder_product": 3e-4},
+}
 
 
 class Skip(Exception):
@@ -99,7 +103,7 @@ def difference(actual, expected, near):
 
 def attempt(function, sample, expected, options, name=""):
     """(the result, what is wrong with it); both may be None."""
-    near = max(TOLERANCES[options.dtype], INEXACT_IN_EAGER.get(name, 0))
+    near = max(TOLERANCES[options.dtype], INEXACT_IN_EAGER.get(options.dtype, {}).get(name, 0))
     try:
         actual = outcome(function, sample, options.gradients)
         return actual, difference(actual, expected, near)
