@@ -64,6 +64,7 @@ def main():
     GuardManagerWrapper.check = check
     torch._logging.set_logs(recompiles=True)
     logging.getLogger("torch._dynamo.guards.__recompiles").addHandler(Reasons())
+    torch.manual_seed(0)
     model, x = Model().eval(), torch.randn(2, 4)
     compiled = torch.compile(model, backend="stoker")
     right, counts = [], []
@@ -71,7 +72,7 @@ def main():
     def calls(*arguments):
         asked.clear()
         for _ in range(5):
-            right.append(torch.allclose(compiled(*arguments), model(*arguments), atol=1e-6))
+            right.append(torch.allclose(compiled(*arguments), model(*arguments), atol=1e-5))
         counts.append([len(asked), sum(asked)])
 
     with torch.no_grad():

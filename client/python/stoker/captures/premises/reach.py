@@ -17,7 +17,7 @@ from ..bytecode.reads import (
     asks_by_text, asks_for_hashes, asks_for_identity, calls_for_class, catches, chains_of, code_inside, compares_identity, enumerates,
     has_no_order, imports_of, names_in_code, names_of, texts_in, texts_in_code, together)
 from ..words import process
-from ..words.held import HEAPTYPE, held, module_name_of, module_of_class
+from ..words.held import HEAPTYPE, held, module_name_of, module_that_made
 from ..words.installed import (
     is_frozen, is_installed, is_installed_function, is_installed_module, is_made_of_text, is_programs_class, is_pythons_file)
 from ..words.orders import sets_in
@@ -155,7 +155,7 @@ class Reached:
         found = {name for name, _ in self.chains} | {base.__module__ for cls in self._classes for base in (*cls.__mro__, *type(cls).__mro__)}
         found |= {module.__name__ for code in self.codes for module in self._modules.of(code)}
         # Of a class in compiled code, nothing else says what it does.
-        found |= {module_of_class(base) for value in self.values for cls in _classes_in(value, of_objects=True) for base in cls.__mro__}
+        found |= {module_that_made(base) for value in self.values for cls in _classes_in(value, of_objects=True) for base in cls.__mro__}
         found |= {module_name_of(value) for value in self.values if isinstance(value, (types.FunctionType, types.ModuleType))}
         return {name for name in found if isinstance(name, str)}
 

@@ -27,7 +27,15 @@ def module_of_class(cls):
     """The name of the module that a class says it is from. Those that extensions make say "builtins" where nobody has said
     otherwise: then of the extension that holds it under its name."""
     name = held(cls, "__module__")
-    if name == "builtins" and (cls.__flags__ & HEAPTYPE or id(cls) not in _OF_PYTHON):
+    if name == "builtins" and cls.__flags__ & HEAPTYPE:
+        return _extension_of(cls) or name
+    return name
+
+
+def module_that_made(cls):
+    """The same, also of a class that has no place for what somebody says: it takes longer, for Python's are of that kind."""
+    name = module_of_class(cls)
+    if name == "builtins" and id(cls) not in _OF_PYTHON:
         return _extension_of(cls) or name
     return name
 
