@@ -107,7 +107,7 @@ def _metadata_of(package, folder):
 def _sources(folder):
     """Names and contents of its files of Python code."""
     if not os.path.isdir(folder):  # One file, or in an archive.
-        while not os.path.exists(folder):
+        while folder and not os.path.exists(folder):
             folder = os.path.dirname(folder)
         yield digest_of(_read(folder))
     for place, (path, folders, names) in enumerate(os.walk(folder)):
