@@ -1,4 +1,4 @@
-"""What a program has PyTorch run in place of tracing it."""
+"""What a program has PyTorch and Python run in place of tracing it."""
 
 import abc
 import enum

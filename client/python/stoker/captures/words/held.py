@@ -34,7 +34,7 @@ def module_of_class(cls):
 
 def module_that_made(cls):
     """The same, also of a class that has no place for what somebody says: it takes longer, for Python's are of that kind."""
-    name = module_of_class(cls)
+    name = held(cls, "__module__")
     if name == "builtins" and id(cls) not in _OF_PYTHON:
         return _extension_of(cls) or name
     return name
