@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "captures/bytecode": [],
     "captures/words": ["base", "pytorch", "graph", "captures/bytecode"],
     "captures/premises": ["pytorch", "captures/bytecode", "captures/words"],
-    "captures/check": ["pytorch", "pytorch/native", "captures/bytecode", "captures/words", "captures/premises"],
+    "captures/check": ["base", "pytorch", "pytorch/native", "captures/bytecode", "captures/words", "captures/premises"],
     "captures/store": ["base", "libstoker", "pytorch", "captures/words"],
     "captures/trust": ["base", "libstoker", "pytorch", "pytorch/names", "captures/store"],
     "captures/audit": ["base", "libstoker", "captures/words", "captures/store", "captures/trust"],

@@ -1,6 +1,6 @@
 """Compiled functions look for a capture before Dynamo traces, and record what it traced."""
 
-from ..base import modes
+from ..base import collector, modes
 from ..pytorch import frames as dynamo_frames
 from ..pytorch.frames import without_dynamo
 from .store import key
@@ -16,13 +16,14 @@ def attach(is_ours):
 
 def _find(frame, keywords, dynamic):
     """(Installed or None, Start or None): what takes the frame's place, or what to record it for."""
-    from .install import frames
+    with collector.paused():
+        from .install import frames
 
-    if features.needs_graph(keywords.get("options")):
-        return None, None
-    return frames.find(
-        frame.f_code, frame.f_globals.get("__name__"), dict(frame.f_locals), frame.f_globals,
-        key.options_text(dynamic), _disabled, modes.replays(keywords.get("mode")))
+        if features.needs_graph(keywords.get("options")):
+            return None, None
+        return frames.find(
+            frame.f_code, frame.f_globals.get("__name__"), dict(frame.f_locals), frame.f_globals,
+            key.options_text(dynamic), _disabled, modes.replays(keywords.get("mode")))
 
 
 def _audit(start, trace):

@@ -11,7 +11,7 @@ import types
 
 import torch
 
-from ..base import modes
+from ..base import collector, modes
 from ..base.log import warn_of_bug
 from ..pytorch.modules import CompiledModule
 from ..pytorch.names import DIRECT
@@ -148,11 +148,12 @@ class _Call:
                 return run
         if len(definition.installed) >= MAX_INSTALLED or self._compiled is not None:
             return None
-        from .install import frames
+        with collector.paused():
+            from .install import frames
 
-        installed, start = frames.find(
-            code, function.__globals__.get("__name__"), dict(local_values), function.__globals__,
-            self._options, None, modes.replays(self.settings["mode"]))
+            installed, start = frames.find(
+                code, function.__globals__.get("__name__"), dict(local_values), function.__globals__,
+                self._options, None, modes.replays(self.settings["mode"]))
         if installed is None:
             return None
         frames.audit_beside(start, lambda: self._through_dynamo()(*arguments, **keywords))

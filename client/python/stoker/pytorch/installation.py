@@ -1,6 +1,7 @@
 """Which PyTorch this is: its version, and a digest of the code that decides what Dynamo and AOTAutograd make."""
 
 import functools
+import marshal
 import os
 import sys
 import types
@@ -15,6 +16,9 @@ from ..libstoker import source_digest
 _WITHOUT = frozenset(("testing", "onnx", "_inductor", "include", "lib", "share", "bin"))
 # Whatever is compiled anew has another size.
 _LIBRARIES = ("lib/libtorch_cpu.so", "lib/libtorch_python.so", "lib/libc10.so")
+
+# A version of marshal that tells nothing of which objects are one, and of which texts are interned.
+BY_VALUE = 2
 
 _ROOT = os.path.dirname(torch.__file__) + os.sep
 
@@ -39,7 +43,11 @@ def place_of(code):
     constants = [
         place_of(constant) if isinstance(constant, types.CodeType) else constant
         for constant in code.co_consts if not isinstance(constant, frozenset)]  # Their order depends on the seed.
-    checksum = zlib.crc32(repr((constants, code.co_names)).encode(), zlib.crc32(code.co_code))
+    try:
+        words = marshal.dumps((constants, code.co_names), BY_VALUE)
+    except ValueError:  # Code that was made with such a constant as no source has.
+        words = repr((constants, code.co_names)).encode()
+    checksum = zlib.crc32(words, zlib.crc32(code.co_code))
     return f"{path}:{code.co_firstlineno}:{code.co_qualname}:{checksum:08x}"
 
 

@@ -48,9 +48,12 @@ class Thing:
 """
 
 REPORT = """
-import json, sys
+import json, os, sys
+from stoker.captures.words import installed
 from stoker.captures.words.identity import Describer, code_digest
 import subject
+if sys.argv[1:] == ["installed"]:
+    installed._FOLDERS += (os.path.dirname(subject.__file__),)
 describe = Describer()
 print(json.dumps({
     "code": code_digest(subject.outer.__code__), "function": describe(subject.outer),
@@ -58,14 +61,14 @@ print(json.dumps({
 """
 
 
-def digests(folder, source, seed="0"):
+def digests(folder, source, seed="0", *where):
     folder.mkdir(parents=True)
     (folder / "subject.py").write_text(textwrap.dedent(source))
     paths = [str(PACKAGE), str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = dict(
         os.environ, PYTHONHASHSEED=seed, PYTHONPATH=os.pathsep.join(paths), PYTHONDONTWRITEBYTECODE="1")
     done = subprocess.run(
-        [sys.executable, "-c", REPORT], env=environment, capture_output=True, text=True, timeout=300)
+        [sys.executable, "-c", REPORT, *where], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -81,19 +84,29 @@ def test_digests_do_not_depend_on_hash_seed_lines_or_folder(tmp_path):
     assert digests(tmp_path / "fourth", "\n" * (11 - line) + source) == digests(tmp_path / "fifth", source)
 
 
-def of(source):
+def test_digests_of_installed_code_do_not_depend_on_hash_seed_or_folder(tmp_path):
+    source = SOURCE + "    KINDS = property(lambda self: self.kind in {'first', 'second', 'third', 4})\n"
+    first = digests(tmp_path / "first", source, "1", "installed")
+    assert digests(tmp_path / "second", source, "2", "installed") == first != digests(tmp_path / "third", source)
+
+
+def of(source, file="<source>"):
     """The code of the function `f` of the text."""
     scope = {}
-    exec(compile(textwrap.dedent(source), "<source>", "exec"), scope)
+    exec(compile(textwrap.dedent(source), file, "exec"), scope)
     return scope["f"].__code__
 
 
+IN_ANY_FILE = pytest.mark.parametrize("file", ["<source>", pytest.__file__])  # A program's, an installed one.
+
+
+@IN_ANY_FILE
 @pytest.mark.parametrize("old, new", [
     ("x = 1", "x = 2"), ("x = 1", "y = 1"), ("x = 1", "x = 300"), ("x = 1", "x = None"), ("x = 1", "x = 1.0"),
     ("x = 1", "x = (1, 2)"), ("x = 1", "x = a"), ("x = 1", "x = frozenset"), ("return self", "return None"),
     ("return self", "return self.x"), ("return A", "return A()"), ("class A:", "class A(list):"),
     ("def g", "def h"), ("x = 1", "x = 1 if a else 2")])
-def test_code_of_a_nested_class_counts(old, new):
+def test_code_of_a_nested_class_counts(old, new, file):
     from stoker.captures.words.identity import code_digest
 
     source = """
@@ -106,8 +119,35 @@ def test_code_of_a_nested_class_counts(old, new):
         return A
     """
     assert source.count(old) == 1
-    assert code_digest(of(source)) == code_digest(of(source))
-    assert code_digest(of(source.replace(old, new))) != code_digest(of(source))
+    assert code_digest(of(source, file)) == code_digest(of(source, file))
+    assert code_digest(of(source.replace(old, new), file)) != code_digest(of(source, file))
+
+
+@pytest.mark.parametrize("old, new", [
+    ("a in {1, 2}", "a in {1, 3}"), ("a in {1, 2}", "a in (1, 2)"), ("'Text.'", "'Other.'"), ("b=0", "*, b=0"), ("c = b", "b = b"),
+    ("2.5", "float('nan')"), ("        c = b", "        c = b\n        d = 0"), ("1e999 - 1e999", "1e999 + 1e999")])
+def test_all_of_installed_code_counts(old, new):
+    from stoker.captures.words.identity import code_digest
+
+    source = """
+    def f(a, b=0):
+        'Text.'
+        c = b
+        return lambda: a in {1, 2}, 2.5, 1e999 - 1e999
+    """
+    assert source.count(old) == 1
+    assert code_digest(of(source, pytest.__file__)) == code_digest(of(source, pytest.__file__))
+    assert code_digest(of(source.replace(old, new), pytest.__file__)) != code_digest(of(source, pytest.__file__))
+
+
+def test_places_of_installed_code_count_where_code_may_ask():
+    from stoker.captures.words.identity import code_digest
+
+    source = "def f(a):\n    return a\n"
+    one, other = of(source, pytest.__file__), of("\n" + source, pytest.__file__)
+    assert code_digest(one) == code_digest(other) and code_digest(one, lines=True) != code_digest(other, lines=True)
+    odd = one.replace(co_consts=(*one.co_consts, object))  # Which no source has.
+    assert code_digest(odd) != code_digest(one)
 
 
 _MANY = "\n".join(f"    b = ({n}.5, b, None)" for n in range(400))  # More than one byte counts.
@@ -122,10 +162,11 @@ def test_documentation_of_a_function_does_not_count(body):
         assert code_digest(of(f"def f(a, b=0):\n    {text!r}\n{body}\n")) == plain
 
 
+@IN_ANY_FILE
 @pytest.mark.parametrize("old, new", [
     ("(1.5, 2.5)", "(2.5, 1.5)"), ("a(0, -0.0)", "a(-0.0, 0)"), ("key=3.5", "word=3.5"), ("lambda: 4.5", "lambda: 5.5"),
     ("6.5 + a", "a + 6.5"), ("b = 9.5, 8.5, a", "b = 8.5, 9.5, a"), ("300.75", "299.5"), ("'text'", "'other'")])
-def test_constants_of_a_function_count(old, new):
+def test_constants_of_a_function_count(old, new, file):
     from stoker.captures.words.identity import code_digest
 
     source = f"""def f(a, b=0):
@@ -136,7 +177,7 @@ def test_constants_of_a_function_count(old, new):
     return (1.5, 2.5), a(0, -0.0), a(key=3.5), 6.5 + a, g, 300.75
 """
     assert source.count(old) == 1
-    assert code_digest(of(source.replace(old, new))) != code_digest(of(source))
+    assert code_digest(of(source.replace(old, new), file)) != code_digest(of(source, file))
 
 
 def test_methods_of_a_class_count_and_its_plain_data_do_not():

@@ -6,7 +6,7 @@ import weakref
 import pytest
 
 from stoker.captures.premises import sameness
-from stoker.captures.words.paths import ROOT
+from stoker.captures.words.paths import ROOT, Scope, Values
 
 _NODES = [(ROOT, "local", "a"), (ROOT, "local", "b")]
 
@@ -26,7 +26,7 @@ def without_collections():
 def test_what_was_compared_dies_with_its_owner(identities):
     given = {"a": Given(), "b": Given()}
     dead = weakref.ref(given["a"])
-    different = sameness.first_difference(_NODES, identities, given, {})
+    different = sameness.first_difference(_NODES, identities, Values(_NODES, Scope(given, {})))
     assert different == (None if len(identities) == 2 else ("b", "a", "another object"))
     del given
     assert dead() is None

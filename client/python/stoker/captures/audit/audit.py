@@ -18,9 +18,9 @@ from ..store import store
 from ..store.key import key_of_fields, recorder_text
 from ..store.notes import note
 from ..trust import features
-from ..words import installed
 from ..words.digests import digest_of
 from ..words.paths import text
+from ..words.versions import packages
 
 FIRST_STARTS = 3  # Of each capture.
 ONE_IN = "STOKER_AUDIT_ONE_IN"  # Warm starts; 0: none is drawn.
@@ -40,8 +40,7 @@ def is_drawn(stored, record):
         return True
     if not _one_in() or features.mode() == "trial":
         return False
-    packages = installed.packages()
-    changed = record["packages"] != packages and _audits(stored).get("packages") != packages
+    changed = packages() not in (record["packages"], _audits(stored).get("packages"))
     return changed or secrets.randbelow(_one_in()) == 0  # The program's random numbers stay its own.
 
 
@@ -71,7 +70,7 @@ def stands_for(key, stored, record):
     if different is None:
         note(key.entry, "audited")
     store.put(_key(stored), f"audits of {key.entry}", {
-        "passed": _passed(stored) + 1, "packages": installed.packages()})
+        "passed": _passed(stored) + 1, "packages": packages()})
     return different is None
 
 

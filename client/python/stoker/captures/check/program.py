@@ -10,6 +10,7 @@ import sys
 import types
 from typing import NamedTuple
 
+from ...base import collector
 from ...pytorch import devices, state
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import ALL
@@ -85,7 +86,8 @@ class GuardProgram:
         if failure is not None:
             return failure
         # Last: these are calls of the program's, and none that it makes where other inputs would.
-        different = constants.first_difference(self._record["constants"])
+        with collector.as_the_program_has_it():
+            different = constants.first_difference(self._record["constants"])
         return _code_failure(different) if different else None
 
     def _import_missing(self, local_values):
@@ -177,17 +179,15 @@ class GuardProgram:
         expression = self._first_shape_failure(local_values)
         if expression is not None:
             return Failure("shape", expression, "true", "false")
-        different = objects.first_difference(
-            self._nodes, self._record["objects"], self._describe, local_values, self._globals
-        ) or objects.first_tensor_difference(
-            self._nodes, self._record["tensors"], self._describe, local_values, self._globals
-        ) or objects.first_kind_difference(
-            self._nodes, self._record["kinds"], local_values, self._globals
-        ) or members.first_difference(self._nodes, self._record["members"], local_values, self._globals)
+        nodes, record, values = self._nodes, self._record, Values(self._nodes, Scope(local_values, self._globals))
+        different = (
+            objects.first_difference(nodes, record["objects"], self._describe, values)
+            or objects.first_tensor_difference(nodes, record["tensors"], self._describe, values)
+            or objects.first_kind_difference(nodes, record["kinds"], values)
+            or members.first_difference(nodes, record["members"], values))
         if different:
             return Failure("attributes", *different)
-        different = sameness.first_difference(
-            self._nodes, self._record["identities"], local_values, self._globals)
+        different = sameness.first_difference(nodes, record["identities"], values)
         return Failure("sameness", *different) if different else None
 
     def _new_describer(self, plain=None):

@@ -10,10 +10,11 @@ import types
 from ...pytorch.state import rank
 from ..bytecode.reads import code_inside, is_ordered_by_address, keys_read
 from ..words.held import held, module_name_of
-from ..words.installed import is_installed_file, versions_now
+from ..words.installed import is_installed_file
 from ..words.paths import ROOT, is_librarys
 from ..words.process import is_run_for_its_result
 from ..words.values import NotPortable
+from ..words.versions import versions_now
 from .held_sets import Met, parts_of
 
 _MAPPINGS = ("environ", "environb")

@@ -10,7 +10,7 @@ from os import environ  # A program may put something else into its place.
 from ..words.digests import digest_of
 from ..words.held import held
 from ..words.installed import is_pythons_file
-from ..words.paths import ROOT, Scope, evaluate_at, text
+from ..words.paths import ROOT, text
 from ..words.values import NotPortable, class_path, encode
 from .chains import look_along
 
@@ -39,10 +39,8 @@ def members_of(nodes, values, chains):
     return found
 
 
-def first_difference(nodes, members, local_values, global_values):
+def first_difference(nodes, members, values):
     """(what, expected, found) of the first one that holds others than it did, or None."""
-    places = [path for path, _ in members if type(path) is int]
-    values = dict(zip(places, evaluate_at(nodes, places, Scope(local_values, global_values))))
     for path, expected in members:
         if type(path) is int:
             value = values[path]

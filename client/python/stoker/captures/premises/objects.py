@@ -14,7 +14,7 @@ from ...pytorch.modules import CALLED, HELD
 from ...pytorch.tensors import QUESTIONS
 from ..words.held import HEAPTYPE, held
 from ..words.installed import is_installed
-from ..words.paths import Scope, Unreachable, evaluate_at, text
+from ..words.paths import Unreachable, text
 from ..words.plain_data import is_code_like, method_words, own_attributes
 from ..words.values import class_path, encode, look_up
 from ..words.versions import is_packages
@@ -46,11 +46,11 @@ def tensors_of(values, describe):
         if isinstance(value, torch.Tensor)] if asked else []
 
 
-def first_tensor_difference(nodes, tensors, describe, local_values, global_values):
+def first_tensor_difference(nodes, tensors, describe, values):
     """(what, expected, found) of the first one that is not what it was, or None."""
     asked = _asked_of_tensors(describe)
-    values = evaluate_at(nodes, [place for place, _ in tensors], Scope(local_values, global_values))
-    for (place, expected), value in zip(tensors, values):
+    for place, expected in tensors:
+        value = values[place]
         found = [ask(value) for ask in asked] if isinstance(value, torch.Tensor) else None
         if found != expected:
             return f"state of {text(nodes, place)}", str(expected), str(found)
@@ -61,10 +61,10 @@ def _asked_of_tensors(describe):
     return [ask for names, ask in QUESTIONS if not names or any(map(describe.reads, names))]
 
 
-def first_difference(nodes, objects, describe, local_values, global_values):
+def first_difference(nodes, objects, describe, values):
     """(what, expected, found) of the first one that is not what it was, or None."""
-    values = evaluate_at(nodes, [place for place, *_ in objects], Scope(local_values, global_values))
-    for (place, *expected), value in zip(objects, values):
+    for place, *expected in objects:
+        value = values[place]
         found = _words(value, describe) if _has_attributes(value, describe) else _NONE
         if found != expected:
             names, code, order = expected
@@ -105,14 +105,12 @@ def kinds_of(nodes, values, classes):
         for path, cls in sorted(asked.items())]
 
 
-def first_kind_difference(nodes, kinds, local_values, global_values):
+def first_kind_difference(nodes, kinds, values):
     """(what, expected, found) of the first one that is not what it was, or None."""
-    scope = Scope(local_values, global_values)
     for path, answers, of_classes, of_everybody in kinds:
         cls = look_up(path)
-        values = evaluate_at(nodes, [place for place, _ in answers], scope)
-        for (place, expected), value in zip(answers, values):
-            found = _is_kind(_kind_of(value), cls)
+        for place, expected in answers:
+            found = _is_kind(_kind_of(values[place]), cls)
             if found != expected:
                 return f"isinstance({text(nodes, place)}, {path})", str(expected), str(found)
         for other, expected in of_classes:

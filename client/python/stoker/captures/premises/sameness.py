@@ -7,7 +7,7 @@ import types
 import torch
 
 from ...pytorch.tensors import NAMES_OF_BASES, base_of
-from ..words.paths import Scope, Unreachable, evaluate_at, text
+from ..words.paths import Unreachable, text
 from .chains import Mark, look_along
 
 # What has guards of its own for being one, or is no object of the program's.
@@ -45,13 +45,6 @@ def identities_of(values, reached, describe):
     return list(found.values())
 
 
-def _place_of(path):
-    """Of the node in which a path of an identity begins, if it does."""
-    while type(path) is list and type(path[1]) is int:
-        path = path[0]
-    return path if type(path) is int else None
-
-
 def _has_identity(value, compares_identity):
     if isinstance(value, _WITHOUT_IDENTITY):
         return False
@@ -63,10 +56,8 @@ def _has_identity(value, compares_identity):
         type(value) not in (slice, tuple) and (type(value), value) not in _KEPT_ONCE))
 
 
-def first_difference(nodes, identities, local_values, global_values):
+def first_difference(nodes, identities, values):
     """(what, expected, found) of the first one that is another object than it was, or None."""
-    places = {_place_of(path) for paths in identities for path in paths} - {None}
-    values = dict(zip(places, evaluate_at(nodes, places, Scope(local_values, global_values))))
     met, kept = {}, []  # Objects made on the way live on: another one might take their place.
     for paths in identities:
         first = _value_of(paths[0], values)

@@ -29,9 +29,9 @@ from ..store.key import FORMAT
 from ..words.code import attributes_of_global, encode_code, global_names
 from ..words.digests import digest_of
 from ..words.identity import Describer
-from ..words.installed import packages
 from ..words.generated import makers_in
 from ..words.values import NotPortable, encode
+from ..words.versions import packages
 from .guards import GuardWriter
 from .recording import record_of
 

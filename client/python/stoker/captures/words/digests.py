@@ -3,11 +3,13 @@ moving code changes nothing."""
 
 import dis
 import hashlib
+import marshal
 import re
 import types
 
 from ...pytorch import installation
 from ..bytecode.reads import is_ordered_by_history
+from .installed import is_installed_file
 from .numbers import float_words, is_nan
 
 _DIGITS = 24
@@ -36,23 +38,43 @@ def digest_of(*parts):
 def code_digest(code, orders=False, lines=False):
     """`orders`: whether the order of a set in its constants counts; `lines`: whether its place in its file does."""
     known = _code_digests.get((id(code), orders, lines))
-    if known is not None:
-        return known[1]
-    place = installation.place_of(code)  # PyTorch's own digest is in the key, and takes no time.
-    if place is not None:
-        _code_digests[id(code), orders, lines] = (code, place)
-        return place
+    if known is None:
+        # PyTorch's own digest is in the key, and takes no time.
+        digest = installation.place_of(code) or _of_package(code, orders, lines) or _of_program(code, orders, lines)
+        known = _code_digests[id(code), orders, lines] = (code, digest)
+    return known[1]
+
+
+def _of_package(code, orders, lines):
+    """Of all that code in an installed file says, its documentation too, which changes with the package's version: this
+    takes a tenth of the time. None where that does not say all, or what it should not."""
+    if not is_installed_file(code.co_filename) or _has_set(code.co_consts) or not _SOURCE_NAMES.isdisjoint(code.co_names):
+        return None
+    constants = [code_digest(each, orders, lines) if type(each) is types.CodeType else each for each in code.co_consts]
+    try:
+        words = marshal.dumps((
+            constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount,
+            code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_exceptiontable,
+            *((code.co_firstlineno, code.co_linetable) if lines else ())), installation.BY_VALUE)
+    except ValueError:  # Code that was made with such a constant as no source has.
+        return None
+    return digest_of(words, code.co_code)
+
+
+def _has_set(constants):
+    return any(type(each) is frozenset or type(each) is tuple and _has_set(each) for each in constants)
+
+
+def _of_program(code, orders, lines):
     if _SOURCE_NAMES.isdisjoint(code.co_names):
         instructions, constants = _by_use(code, orders, lines)
     else:
         instructions, constants = repr(_class_body(code, orders, lines)), ()
-    digest = digest_of(
+    return digest_of(
         instructions, code.co_exceptiontable, repr(constants),
         repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)),
         repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~_HAS_DOCUMENTATION)),
         *((str(code.co_firstlineno), code.co_linetable) if lines else ()))
-    _code_digests[id(code), orders, lines] = (code, digest)
-    return digest
 
 
 def _by_use(code, orders, lines):

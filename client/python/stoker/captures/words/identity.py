@@ -104,6 +104,8 @@ class Describer:
 
     def __call__(self, value):
         """A JSON description; NotPortable if there is none. Equal descriptions: the same thing."""
+        if value is None or type(value) in (bool, str):  # Most defaults.
+            return ["value", value]
         if isinstance(value, types.ModuleType):
             return _module_words(value)
         if isinstance(value, type):
@@ -157,14 +159,15 @@ class Describer:
         self._open.add(id(function))
         try:
             self._cover(function.__code__)
-            keywords = sorted((function.__kwdefaults__ or {}).items())
-            digest = digest_of(
-                self.code_digest(function.__code__),
-                repr([self._part(value) for value in function.__defaults__ or ()]),
-                repr([(name, self._part(value)) for name, value in keywords]),
-                repr([self._cell(cell) for cell in function.__closure__ or ()]),
-                _module_of(function),
-                *self._own_data(function))
+            digest = f"{self.code_digest(function.__code__)} {_module_of(function)}"
+            if function.__defaults__ or function.__kwdefaults__ or function.__closure__ or self._may_have_data(function):
+                keywords = sorted((function.__kwdefaults__ or {}).items())
+                digest = digest_of(
+                    digest,
+                    repr([self._part(value) for value in function.__defaults__ or ()]),
+                    repr([(name, self._part(value)) for name, value in keywords]),
+                    repr([self._cell(cell) for cell in function.__closure__ or ()]),
+                    *self._own_data(function))
         finally:
             self._open.discard(id(function))
         self._functions[id(function)] = (function, digest)
@@ -323,6 +326,9 @@ class Describer:
             return _path(type(value))
         self._variable += 1
         return PlainData(self).words(value) if self._with_data else _path(type(value))
+
+    def _may_have_data(self, function):
+        return function.__dict__ or self.reads("__doc__")
 
     def _own_data(self, function):
         """What code may read of a function's own attributes."""

@@ -3,7 +3,6 @@
 import builtins
 import collections
 import functools
-import itertools
 import os
 import sys
 import sysconfig
@@ -11,7 +10,6 @@ import types
 
 import torch
 
-from .digests import digest_of
 from .held import EXTENSIONS, HEAPTYPE, held
 
 _PYTHONS, _PACKAGES = (
@@ -25,40 +23,8 @@ _FOLDERS = (
     *{*_PYTHONS, *_PACKAGES}, torch.__file__.removesuffix("__init__.py"))
 
 
-@functools.cache
-def packages():
-    """A digest of the names and versions of all that was installed when it was first asked for."""
-    return packages_now()
-
-
-def packages_now():
-    """A digest of the names and versions of all that is installed: a folder of metadata is named by both."""
-    return digest_of(*sorted({name for _, name in _metadata()}))
-
-
-def versions_now():
-    """The same with what the metadata says of itself: a program that asks for a version gets it from there."""
-    return digest_of(*sorted({text for folder, name in _metadata() for text in (name, *_headers(os.path.join(folder, name)))}))
-
-
-def _metadata():
-    """(folder, name of the metadata in it) of all that is installed."""
-    for folder in {*sys.path, *(folder for folder in _FOLDERS if folder.endswith("packages"))}:
-        try:
-            yield from ((folder, name) for name in os.listdir(folder or os.curdir) if name.endswith((".dist-info", ".egg-info")))
-        except OSError:
-            continue
-
-
-def _headers(path):
-    """The lines of the metadata that name its fields, as the version."""
-    for file in (os.path.join(path, "METADATA"), os.path.join(path, "PKG-INFO"), path):  # An egg's may be a file.
-        try:
-            with open(file, errors="replace") as lines:
-                return [f"{os.path.basename(path)}: {line.strip()}" for line in itertools.takewhile(str.strip, lines)]
-        except OSError:
-            continue
-    return []
+def folders_of_packages():
+    return {folder for folder in _FOLDERS if folder.endswith("packages")}
 
 
 def is_installed_file(path):

@@ -100,14 +100,17 @@ class Values:
         self._nodes, self._scope, self._known = nodes, scope, {}
 
     def __getitem__(self, place):
-        if place in self._known:
-            return self._known[place]
-        for each in self._pending(place):
+        known = self._known
+        if place in known:
+            return known[place]
+        parent, _, argument = self._nodes[place]
+        is_next = (parent == ROOT or parent in known) and type(argument) is not dict
+        for each in (place,) if is_next else self._pending(place):
             try:
-                self._known[each] = _value(self._known, *self._nodes[each], self._scope)
+                known[each] = _value(known, *self._nodes[each], self._scope)
             except Exception as error:
-                self._known[each] = Unreachable(f"{type(error).__name__}: {error}")
-        return self._known[place]
+                known[each] = Unreachable(f"{type(error).__name__}: {error}")
+        return known[place]
 
     def _pending(self, place):
         wanted, pending = set(), [place]
@@ -120,12 +123,6 @@ class Values:
                 if type(argument) is dict and "node" in argument:
                     pending.append(argument["node"])
         return sorted(wanted)
-
-
-def evaluate_at(nodes, places, scope):
-    """The values of these nodes."""
-    values = Values(nodes, scope)
-    return [values[place] for place in places]
 
 
 def _value(values, parent, step, argument, scope):
@@ -183,4 +180,4 @@ def node_argument(place):
 
 
 __all__ = [
-    "NotPortable", "Paths", "ROOT", "Scope", "Unreachable", "Values", "evaluate", "evaluate_at", "node_argument", "root_of", "text"]
+    "NotPortable", "Paths", "ROOT", "Scope", "Unreachable", "Values", "evaluate", "node_argument", "root_of", "text"]

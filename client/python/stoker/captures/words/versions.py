@@ -1,7 +1,8 @@
-"""Which version of an installed package this is: what it was installed from, file by file, says its metadata."""
+"""What is installed, and which version of a package this is: what it was installed from, file by file, says its metadata."""
 
 import functools
 import importlib.machinery
+import itertools
 import os
 import re
 import sys
@@ -10,7 +11,8 @@ import types
 from ...pytorch import installation
 from .digests import digest_of
 from .held import EXTENSIONS, HEAPTYPE, held
-from .installed import is_installed, is_installed_file, is_installed_function, is_programs_extension, is_pythons_file
+from .installed import (
+    folders_of_packages, is_installed, is_installed_file, is_installed_function, is_programs_extension, is_pythons_file)
 
 _METADATA = (".dist-info", ".egg-info")
 _FILES = re.compile(rb"^(?!\.\.)(?![^,\n/]+\.dist-info/)[^,\n]+,sha256=[^,\n]+", re.MULTILINE)  # Those of a host lie outside.
@@ -19,6 +21,37 @@ _OF_C = (
 _OF_ANY_CLASS = ("__dict__", "__weakref__")
 _OWN = frozenset(("stoker", "torch"))  # Their digests are in the key.
 _MAX_FILES = 10_000
+
+
+@functools.cache
+def packages():
+    """A digest of the names and versions of all that was installed when it was first asked for."""
+    return digest_of(*sorted({name for _, name in _metadata()}))  # A folder of metadata is named by both.
+
+
+def versions_now():
+    """The same with what the metadata says of itself: a program that asks for a version gets it from there."""
+    return digest_of(*sorted({text for folder, name in _metadata() for text in (name, *_headers(os.path.join(folder, name)))}))
+
+
+def _metadata():
+    """(folder, name of the metadata in it) of all that is installed."""
+    for folder in {*sys.path, *folders_of_packages()}:
+        try:
+            yield from ((folder, name) for name in os.listdir(folder or os.curdir) if name.endswith(_METADATA))
+        except OSError:
+            continue
+
+
+def _headers(path):
+    """The lines of the metadata that name its fields, as the version."""
+    for file in (os.path.join(path, "METADATA"), os.path.join(path, "PKG-INFO"), path):  # An egg's may be a file.
+        try:
+            with open(file, errors="replace") as lines:
+                return [f"{os.path.basename(path)}: {line.strip()}" for line in itertools.takewhile(str.strip, lines)]
+        except OSError:
+            continue
+    return []
 
 
 def is_platforms_class(cls):
