@@ -18,7 +18,15 @@ class Own(extension.Whole):
     pass
 
 
-OWN = Own(5)
+class OfItsKind(metaclass=extension.Kind):
+    pass
+
+
+class Below(extension.Made):
+    pass
+
+
+OWN, MADE, BELOW = Own(5), extension.Made(5.5), Below(5.5)
 
 
 def of_a_class_in_c(x):
@@ -33,8 +41,21 @@ def of_its_names(x):
     return x * len(dir(extension.Named))
 
 
+def of_a_metaclass(x):
+    return x * (2 if OfItsKind else 3)
+
+
+def of_a_made_class(x):
+    return x * (2 if MADE else 3)
+
+
+def of_a_class_below_it(x):
+    return x * (2 if BELOW else 3)
+
+
 def of_nothing(x):
     return x * 5
 
 
-print(json.dumps(compared((of_a_class_in_c, of_ones_own_class, of_its_names, of_nothing))))
+print(json.dumps(compared((
+    of_a_class_in_c, of_ones_own_class, of_its_names, of_a_metaclass, of_a_made_class, of_a_class_below_it, of_nothing))))

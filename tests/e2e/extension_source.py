@@ -1,4 +1,4 @@
-"""An extension of a program's own, for test_packages.py: a whole number whose truth, and a class whose methods, are what it was
+"""An extension of a program's own, for test_packages.py: classes whose truth, and whose module, they say, are what it was
 compiled with."""
 
 SOURCE = r"""
@@ -14,7 +14,7 @@ static PyObject* Nothing(PyObject* self, PyObject* arguments) {
 }
 
 static PyNumberMethods kNumber = {.nb_bool = IsTrue};
-static PyMethodDef kMethods[] = {{NAME, Nothing, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyMethodDef kMethods[] = {{"first", Nothing, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
 static PyTypeObject kWhole = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "extension.Whole",
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
@@ -26,12 +26,24 @@ static PyTypeObject kNamed = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .tp_methods = kMethods,
 };
+static PyTypeObject kKind = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = KIND,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_as_number = &kNumber,
+};
+static PyType_Slot kSlots[] = {{Py_nb_bool, (void*)IsTrue}, {0, NULL}};
+static PyType_Spec kMade = {
+    .name = KIND, .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = kSlots};
 static PyModuleDef kModule = {PyModuleDef_HEAD_INIT, .m_name = "extension", .m_size = -1};
 
 PyMODINIT_FUNC PyInit_extension(void) {
   PyObject* module = PyModule_Create(&kModule);
   kWhole.tp_base = &PyLong_Type;
-  if (module == NULL || PyType_Ready(&kWhole) < 0 || PyType_Ready(&kNamed) < 0) return NULL;
+  kKind.tp_base = &PyType_Type;
+  if (module == NULL || PyType_Ready(&kWhole) < 0 || PyType_Ready(&kNamed) < 0 || PyType_Ready(&kKind) < 0) return NULL;
+  PyObject* made = PyType_FromSpecWithBases(&kMade, (PyObject*)&PyFloat_Type);
+  if (made == NULL || PyModule_AddObjectRef(module, "Made", made) < 0) return NULL;
+  if (PyModule_AddObjectRef(module, "Kind", (PyObject*)&kKind) < 0) return NULL;
   if (PyModule_AddObjectRef(module, "Whole", (PyObject*)&kWhole) < 0) return NULL;
   if (PyModule_AddObjectRef(module, "Named", (PyObject*)&kNamed) < 0) return NULL;
   return module;

@@ -1,18 +1,13 @@
-"""What an installed package is counts: its version, its files, and what code of it reads that runs in place of being traced;
-and so do a program's own files of compiled code."""
+"""What an installed package is counts: its version, its files, and what code of it reads that runs in place of being traced."""
 
-import json
 import pathlib
-import subprocess
-import sysconfig
 
 import pytest
-from e2e import forked
-from e2e.extension_source import SOURCE
+from e2e.hits import start
 
 pytestmark = pytest.mark.together
 HERE = pathlib.Path(__file__).parent
-JOB, JOB_OF_EXTENSION = HERE / "packages_job.py", HERE / "extension_job.py"
+JOB = HERE / "packages_job.py"
 SOURCES = {
     "__init__.py": '''
 import abc, enum, torch
@@ -96,59 +91,33 @@ def install_both(folder):
     install(folder, "1.0", SOURCES)
 
 
-def start(site, folder, *statement, job=JOB):
-    done = subprocess.run(
-        [forked.python(), str(job), str(folder), *statement], env={**site.env, "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    wrong = {name: row for name, row in found.items() if row[0] != row[1]}
-    assert not wrong, wrong
-    return {name for name, row in found.items() if row[2]}
-
-
 def test_an_update_counts_and_so_do_options(site, tmp_path):
     install_both(tmp_path)
-    assert start(site, tmp_path) == set()
-    everything = start(site, tmp_path)
+    assert start(site, JOB, tmp_path) == set()
+    everything = start(site, JOB, tmp_path)
     assert len(everything) == 13
     # Set by the program, in the package that is as it was,
     reading = {"of_a_metaclass", "of_a_class_of_ones_own", "of_a_subscript", "of_an_enumeration", "of_an_operation"}
     # and its own class, that a package's metaclass reads.
     reading |= {"of_an_object_that_it_holds", "of_a_name_by_option", "of_a_class_that_its_metaclass_reads"}
     changed = start(
-        site, tmp_path, "thing.FACTOR = thing.held.factor = Keyed.factor = 3; thing.lazy.ON = True; "
+        site, JOB, tmp_path, "thing.FACTOR = thing.held.factor = Keyed.factor = 3; thing.lazy.ON = True; "
         "thing.Registry.weights['w'] = 5; thing.Table.scale = 7")
     assert changed == everything - reading
-    answered = start(site, tmp_path, "thing.__getattr__ = lambda name: 1; thing.Abstract.register(int)")
+    answered = start(site, JOB, tmp_path, "thing.__getattr__ = lambda name: 1; thing.Abstract.register(int)")
     assert answered.isdisjoint({"of_a_name", "of_an_abstract_class"})
     # Another package is updated, which this one reads.
     install(tmp_path, "2.0", {"__init__.py": "LIMIT = 2\n"}, "other")
-    assert "of_a_late_name" not in start(site, tmp_path)
+    assert "of_a_late_name" not in start(site, JOB, tmp_path)
     install(tmp_path, "1.0", {"__init__.py": "LIMIT = 1\n"}, "other")
     # An update.
     install(tmp_path, "2.0", {
         **{name: text + NEWER.get(name, "") for name, text in SOURCES.items()}, "tables.py": "FACTOR = 3\nclass Table:\n    scale = 2\n"})
-    assert start(site, tmp_path) == set()
+    assert start(site, JOB, tmp_path) == set()
 
 
 def test_a_file_that_is_edited_counts(site, tmp_path):
     install_both(tmp_path)
-    start(site, tmp_path)
+    start(site, JOB, tmp_path)
     (tmp_path / "thing" / "tables.py").write_text("FACTOR = 2\nclass Table:\n    scale = 3\n")
-    assert start(site, tmp_path).isdisjoint({"of_a_metaclass", "of_a_class_of_ones_own"})
-
-
-def build(folder, truth, name):
-    """The program's own extension, made of compiled code."""
-    subprocess.run(
-        ["cc", "-shared", "-fPIC", f"-I{sysconfig.get_path('include')}", f"-DTRUTH={truth}", f'-DNAME="{name}"',
-         "-x", "c", "-", "-o", str(folder / "extension.so")], input=SOURCE, text=True, check=True)
-
-
-def test_an_extension_that_is_compiled_anew_counts(site, tmp_path):
-    everything = {"of_a_class_in_c", "of_ones_own_class", "of_its_names", "of_nothing"}
-    for truth, name in ((1, "first"), (0, "__reduce__")):
-        build(tmp_path, truth, name)
-        assert start(site, tmp_path, job=JOB_OF_EXTENSION) <= {"of_nothing"}
-        assert start(site, tmp_path, job=JOB_OF_EXTENSION) == everything
+    assert start(site, JOB, tmp_path).isdisjoint({"of_a_metaclass", "of_a_class_of_ones_own"})

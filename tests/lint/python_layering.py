@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "lowering": ["base", "libstoker", "pytorch", "graph", "aten_ops", "runtime", "lowering/uncompiled"],
     "captures/bytecode": [],
     "captures/words": ["base", "pytorch", "graph", "captures/bytecode"],
-    "captures/premises": ["pytorch", "captures/bytecode", "captures/words"],
+    "captures/premises": ["base", "pytorch", "captures/bytecode", "captures/words"],
     "captures/check": ["base", "pytorch", "pytorch/native", "captures/bytecode", "captures/words", "captures/premises"],
     "captures/store": ["base", "libstoker", "pytorch", "captures/words"],
     "captures/trust": ["base", "libstoker", "pytorch", "pytorch/names", "captures/store"],

@@ -2,6 +2,7 @@
 
 from .base import modes, tally
 from .base.log import logger, warn_once
+from .base.signals import let_through
 from .captures import attach
 from .captures.audit import beside
 from .libstoker import gpus_ahead
@@ -56,6 +57,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     except (*aot.errors_of_dynamo(), KeyboardInterrupt):
         raise  # Dynamo's way to start over, or to say what the user's program does wrong.
     except Exception as error:
+        let_through(error)
         if record_only.is_on():
             raise  # There is no job to keep alive.
         warn_once(("trace", str(error)), "tracing failed, so a graph runs in eager: %s", error)

@@ -13,6 +13,7 @@ import torch
 
 from ..base import collector, modes
 from ..base.log import warn_of_bug
+from ..base.signals import let_through
 from ..pytorch.modules import CompiledModule
 from ..pytorch.names import DIRECT
 from .store.key import digest_ahead, options_text
@@ -112,6 +113,7 @@ class _Call:
             try:
                 self._is_on = features.are_on(DIRECT)
             except Exception as error:
+                let_through(error)
                 warn_of_bug("a start is not warm", error)
         return self._is_on
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from ..aten_ops import Unsupported
 from ..base import tally
 from ..base.log import logger, warn_of_bug, warn_once
+from ..base.signals import let_through
 from ..graph.devices import device_of
 from ..graph.program import Segment
 from ..libstoker.client import client, report
@@ -47,6 +48,7 @@ def compile_for_sizes(gm, arguments, parameters, options, note):
     try:
         version = sizes.with_numbers(gm, arguments)
     except Exception as error:
+        let_through(error)
         if isinstance(error, sizes.UnknownSizes):
             warn_once(("sizes", str(error)), "a graph runs in eager: %s.", str(error).partition("\n")[0])
         else:
@@ -79,6 +81,7 @@ class ForAllSizes:
             self._refused = not later.may_come(error)
             logger.info("a graph is compiled for each set of sizes: %s", error)
         except Exception as error:
+            let_through(error)
             self._refused = True
             warn_of_bug("a graph is compiled for each set of sizes", error)
         return None
@@ -208,6 +211,7 @@ def _compile_once(gm, lowered, options, traced_s, note):
             return Compiled(later.until(
                 programs.eager(gm), lambda: _for_any_numerics(gm, lowered, options, build())))
     except Exception as error:
+        let_through(error)
         warn_of_bug("a graph runs in eager", error)
     tally.count("graphs_eager")
     return Compiled(programs.eager(gm))

@@ -4,6 +4,7 @@ import operator
 
 import torch
 
+from ..base.signals import let_through
 from ..graph.layout import is_tensor
 from ..pytorch import devices
 from ..pytorch.operators import OpOverload
@@ -50,7 +51,8 @@ class Known:
         arguments, keywords = torch.fx.node.map_aggregate(given, _on_cpu)
         try:
             return node.target(*arguments, **keywords)
-        except Exception:  # The program says so itself, when it comes to it.
+        except Exception as error:  # The program says so itself, when it comes to it.
+            let_through(error)
             return None
 
 

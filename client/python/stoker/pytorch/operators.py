@@ -2,10 +2,12 @@
 
 import contextlib
 import functools
+import re
 import types
 
 import torch
 
+from ..base.mapped import contains, mapped, needed_by
 from . import installation
 
 _MAX_DEPTH = 8  # Of functions in closures.
@@ -27,6 +29,8 @@ _IMPORTED = "<frozen importlib"
 _MADE_BY_IMPORTS = frozenset(("aten/to_dense/FuncTorchDynamicLayerFrontMode", "aten/to_dense/PythonTLSSnapshot"))
 # What makes a Library in the name of whoever calls it.
 _FOR_OTHERS = ("library.py", "_library")
+# PyTorch's, that an extension in C++ is linked with.
+_LIBRARIES = ("libtorch", "libc10")
 
 
 def look_at_real_tensors():
@@ -167,16 +171,50 @@ def fake_mode(runs_graphs=False, has_unknown_sizes=False):
 
 
 def kernel_of_the_program():
-    """The name of a kernel that the program gave one of PyTorch's own operators (torch.library), as "aten/sin/CPU", under a
+    """The name of a kernel that the program, or a package, gave one of PyTorch's own operators, as "aten/sin/CPU", under a
     dispatch key through which calls with tensors of the CPU or a CUDA device may go; None where there is none. A trace takes
     operators apart, and rules and captures say what PyTorch's kernels do: with one, none of that holds."""
     try:
-        for kernel in torch.library._impls:
+        for kernel in torch.library._impls:  # Those that were made in Python.
             if not kernel.endswith(_META) and kernel.startswith(_ATEN) and _is_programs(kernel):
                 return kernel
     except AttributeError:  # Of PyTorch: facts.py names what is missing.
-        pass
+        return None
+    return _kernel_of(frozenset(path for _, _, path in mapped() if _may_have_kernels(path)))
+
+
+@functools.cache
+def _may_have_kernels(path):
+    """Of PyTorch's operators: a file of compiled code that is not PyTorch's, uses it, and names their namespace."""
+    if installation.path_in(path) is not None:
+        return False
+    return any(name.startswith(_LIBRARIES) for name in needed_by(path)) and contains(path, b"\0aten\0")
+
+
+@functools.cache
+def _kernel_of(files):
+    """One that such files brought: there is no list of them, as there is of those that were made in Python."""
+    if not files:
+        return None
+    for operator in torch._C._dispatch_get_all_op_names():
+        if operator.startswith("aten::"):
+            for key, where in _kernels(operator):
+                if _is_of_another(where) and key != _META.strip("/") and not key.endswith(_other_devices()):
+                    return f"{operator.replace('::', '/')}/{key}"
     return None
+
+
+@functools.cache
+def _sources():
+    """The folder that PyTorch was built from."""
+    schemas = re.search(r"^debug: registered at (.*?)build/aten/", torch._C._dispatch_dump("aten::sin"), re.MULTILINE)
+    return schemas and schemas[1]
+
+
+def _is_of_another(where):
+    """Was what stands in this place compiled, and not with PyTorch? What Python made has a list."""
+    return _sources() is not None and not where.startswith((_sources(), _IMPORTED)) and installation.path_in(where) is None and (
+        ".py:" not in where)
 
 
 def _is_programs(kernel):
@@ -195,11 +233,18 @@ def _other_devices():
 
 def _is_pytorchs(kernel, operator, key):
     """By the file in which the Library was made that the dispatcher has the kernel from."""
-    for line in torch._C._dispatch_dump(operator).splitlines():
-        name, _, where = line.partition(": registered at ")
-        if name.removesuffix("[alias]").rstrip() == key:
+    for name, where in _kernels(operator):
+        if name == key:
             if where.startswith(_IMPORTED):
                 return kernel in _MADE_BY_IMPORTS
             path = installation.path_in(where)
             return path is not None and not path.startswith(_FOR_OTHERS)
     return False
+
+
+def _kernels(operator):
+    """Yields (dispatch key, where it was registered) of its kernels."""
+    for line in torch._C._dispatch_dump(operator).splitlines():
+        name, _, where = line.partition(": registered at ")
+        if where and name != "debug":
+            yield name.removesuffix("[alias]").rstrip(), where

@@ -6,6 +6,7 @@ import warnings
 
 import torch
 
+from ..base.signals import let_through
 from .operators import OpOverload, OpOverloadPacket, look_at_real_tensors
 
 # Of each tensor that is made to try an operator, and of each that it gives: what is compiled may never hold it.
@@ -144,6 +145,7 @@ def _error_of(node, given, element):
     except torch.linalg.LinAlgError:  # Of these elements.
         return None
     except Exception as error:
+        let_through(error)
         return error
     return None
 

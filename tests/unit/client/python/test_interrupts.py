@@ -1,4 +1,4 @@
-"""Signals that come while libstoker runs, and are handled as it calls Python."""
+"""Signals that come while libstoker runs, and are handled as it calls Python, or while captures are looked at."""
 
 import ctypes
 import functools
@@ -8,6 +8,10 @@ import sys
 
 import pytest
 
+from stoker.captures.premises import checks
+from stoker.captures.premises.shapes import compile_expressions
+from stoker.captures.words import paths
+from stoker.captures.words.held import held
 from stoker.libstoker import client
 from stoker.runtime import host_calls
 from stoker.runtime.loaded import Loaded
@@ -69,3 +73,50 @@ def test_an_interrupt_of_a_compile_is_not_lost(monkeypatch):
     made._library, made._handle = Compiler(), None
     with pytest.raises(KeyboardInterrupt):
         made.compile("graph")
+
+
+class TimeIsUp(Exception):
+    """What a watchdog of the program's raises."""
+
+
+class Watched:
+    """Whoever looks at it is interrupted."""
+
+    @property
+    def looked_at(self):
+        signal.raise_signal(signal.SIGALRM)
+
+    @property
+    def odd(self):
+        raise TimeIsUp
+
+
+class Watchdog:
+    def __call__(self, number, frame):
+        raise TimeIsUp
+
+
+def watch(number, frame):
+    raise TimeIsUp
+
+
+@pytest.fixture(params=[watch, functools.partial(watch), Watchdog(), Watchdog().__call__], ids=["function", "partial", "object", "method"])
+def watchdog(request):
+    before = signal.signal(signal.SIGALRM, request.param)
+    yield
+    signal.signal(signal.SIGALRM, before)
+
+
+def value_of(name):
+    watched = Watched()
+    return paths.Values([[paths.ROOT, "local", "x"], [0, "attr", name]], paths.Scope({"x": watched}, {}))[1]
+
+
+@pytest.mark.parametrize("look", [
+    lambda name: held(Watched(), name), value_of,
+    lambda name: checks.matches("has attribute", Watched(), name, None),
+    lambda name: compile_expressions([f"L['x'].{name}.size() == 1"])({"x": Watched()})])
+def test_what_a_signal_handler_raises_ends_what_it_interrupts(watchdog, look):
+    with pytest.raises(TimeIsUp):
+        look("looked_at")
+    look("odd")  # Raised by the program, but by no handler.

@@ -9,6 +9,7 @@ import sys
 
 import torch
 
+from ...base.signals import let_through
 from ...pytorch.tensors import metadata_check
 from ..premises import checks
 from ..words.paths import ROOT, dictionary_item, item, key_at
@@ -47,7 +48,8 @@ class _Writer:
         self._names = {
             "_generic": object.__getattribute__, "_item": item, "_dict": dictionary_item,
             "_list": list.__getitem__, "_key": key_at,
-            "_globals": global_values, "_loaded": sys.modules, "_builtins": vars(builtins)}
+            "_globals": global_values, "_loaded": sys.modules, "_builtins": vars(builtins),
+            "_let_through": let_through}
 
     def _constant(self, value):
         name = f"c{len(self._names)}"
@@ -118,7 +120,7 @@ class _Writer:
             names = ", ".join(f"id({self._node(place)})" for place in distinct)
             self._require(f"len({{{names}}}) == {len(distinct)}")
         body = "\n  ".join(self._lines) or "pass"
-        text = f"def check(L):\n try:\n  {body}\n except Exception: return False\n return True\n"
+        text = f"def check(L):\n try:\n  {body}\n except Exception as error:\n  _let_through(error)\n  return False\n return True\n"
         exec(compile(text, "<guards of a Stoker capture>", "exec"), self._names)
         return self._names["check"]
 

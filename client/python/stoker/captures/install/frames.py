@@ -4,6 +4,7 @@ import contextlib
 from typing import Any, NamedTuple
 
 from ...base.log import logger, warn_of_bug, warn_once
+from ...base.signals import let_through
 from ...libstoker import gpus_ahead
 from ...libstoker.client import client
 from ...libstoker.library import StokerError
@@ -71,6 +72,7 @@ def _find_one(code, module_name, local_values, global_values, options, wrap, rep
     except StokerError as error:
         logger.info("captures: the daemon does not answer: %s", error)
     except Exception as error:
+        let_through(error)
         warn_of_bug("a start is not warm", error)
     return None, None if key is None else Start(key)
 
@@ -89,6 +91,7 @@ def audit_beside(start, trace):
         if not beside.run(trace_it):
             logger.info("captures: no audit of %s can run beside the job now", start.key.entry)
     except Exception as error:
+        let_through(error)
         warn_of_bug("a start is not audited", error)
 
 
@@ -106,6 +109,7 @@ def _find(key, try_to_install):
         except StokerError:
             raise
         except Exception as error:  # Its digest fits, but this frontend cannot read it.
+            let_through(error)
             logger.debug("the capture", exc_info=True)
             outcome = Failure("damaged", "a capture", "readable", repr(error))
             store.drop(key, stored)

@@ -3,6 +3,7 @@ than Dynamo's own.
 """
 
 from ...base.log import logger, warn_of_bug
+from ...base.signals import let_through
 from ...pytorch.names import SIZES
 from ..check.program import GuardProgram
 from ..store.store import has_symbolic_sizes
@@ -21,6 +22,7 @@ def quick_check(record, local_values, global_values):
             return _once_decided(program.bind())
         logger.info("captures: Dynamo's guards stay in use: %s", failure)
     except Exception as error:
+        let_through(error)
         warn_of_bug("Dynamo's guards stay in use", error)
     return None
 

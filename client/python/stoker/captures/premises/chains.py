@@ -2,6 +2,7 @@
 
 import types
 
+from ...base.signals import let_through
 from ..words.builtin_names import NOTHING, put_there
 from ..words.held import held
 from ..words.installed import is_installed_module
@@ -43,5 +44,6 @@ def _made_by(module, name):
         return LAZY
     try:
         return getattr(module, name)
-    except Exception:  # Whatever a program's function raises.
+    except Exception as error:  # Whatever a program's function raises.
+        let_through(error)
         return ABSENT

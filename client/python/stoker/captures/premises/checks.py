@@ -9,6 +9,7 @@ import types
 
 import torch
 
+from ...base.signals import let_through
 from ...pytorch.tensors import dynamic_dims, keys_number
 from ..words.held import HEAPTYPE, module_name_of
 from ..words.installed import is_installed, is_installed_file
@@ -106,7 +107,8 @@ def matches(kind, value, expected, describe):
         return False
     try:
         return holds(value, expected, describe)
-    except Exception:  # Of another type, which has no such thing, or whatever its methods raise.
+    except Exception as error:  # Of another type, which has no such thing, or whatever its methods raise.
+        let_through(error)
         return False
 
 
@@ -115,6 +117,7 @@ def found_text(kind, value, describe):
     try:
         return _text(kind, value, describe)
     except Exception as error:  # Whatever its methods raise.
+        let_through(error)
         return f"something that raises {type(error).__name__}"
 
 

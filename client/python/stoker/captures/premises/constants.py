@@ -5,6 +5,7 @@ each call with its result, and they are called again, once, before it is install
 
 import types
 
+from ...base.signals import let_through
 from ...pytorch.marks import counts_as_constant
 from ..words.held import held
 from ..words.values import NotPortable, decode, encode, look_up, same_words
@@ -44,6 +45,7 @@ def _result(function, arguments, keywords):
     try:
         return encode(function(*decode(arguments), **dict(decode(keywords))))
     except Exception as error:  # A program's function may raise anything; what has no words is no match either.
+        let_through(error)
         return repr(error)
 
 

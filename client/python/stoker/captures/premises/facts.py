@@ -9,6 +9,7 @@ to. They are checked once, when a capture is installed.
 import sys
 import types
 
+from ...base.signals import let_through
 from ...pytorch.operators import autocast_types, operator_of, python_functions
 from ..bytecode.reads import ALL, code_inside, together
 from ..words.held import held
@@ -116,6 +117,7 @@ def _or_why(words_of):
     except NotPortable as error:
         return str(error)
     except Exception as error:
+        let_through(error)
         return repr(error)
 
 

@@ -6,6 +6,7 @@ import builtins
 import importlib
 import sys
 
+from ...base.signals import let_through
 from ..words.builtin_names import NOTHING, put_there
 from ..words.installed import is_installed_module
 from ..words.values import NotPortable
@@ -60,6 +61,7 @@ def import_all(names):
         try:
             importlib.import_module(name)
         except Exception as error:  # Whatever a package raises.
+            let_through(error)
             return f"module {name}", "imported", repr(error)
     return None
 

@@ -7,6 +7,7 @@ import sys
 import types
 from os import environ  # A program may put something else into its place.
 
+from ...base.signals import let_through
 from ..words.digests import digest_of
 from ..words.held import held
 from ..words.installed import is_pythons_file
@@ -106,6 +107,7 @@ def _asked(question):
     try:
         return question()
     except Exception as error:
+        let_through(error)
         raise NotPortable(f"a mapping that raises {type(error).__name__} when it is gone through") from error
 
 

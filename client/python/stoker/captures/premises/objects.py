@@ -9,6 +9,7 @@ import types
 
 import torch
 
+from ...base.signals import let_through
 from ...pytorch.marks import LEFT_ON_MODULES
 from ...pytorch.modules import CALLED, HELD
 from ...pytorch.tensors import QUESTIONS
@@ -151,6 +152,7 @@ def _is_kind(kind, cls):
     try:
         return issubclass(kind, cls)
     except Exception as error:
+        let_through(error)
         return False if held(cls, "_is_protocol") else type(error).__name__
 
 

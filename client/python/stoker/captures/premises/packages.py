@@ -7,6 +7,7 @@ PyTorch's its digest, which the key says.
 import sys
 import types
 
+from ..words.compiled import Compiled
 from ..words.held import held
 from ..words.values import NotPortable
 from ..words.versions import is_packages, package_of, version_words
@@ -16,7 +17,12 @@ _ANSWERING = ("__getattr__", "__dir__")
 
 
 def installed_of(reached):
-    """JSON. `reached`: a reach.Reached."""
+    """JSON. `reached`: a reach.Reached. NotPortable for a class in compiled code of the program's own: that runs in place of
+    being traced, and may read anything."""
+    compiled = Compiled()
+    for cls in reached.all_classes:
+        if compiled.made(cls):
+            raise NotPortable(f"a class that the program's own compiled code made, {held(cls, '__qualname__')}")
     packages = set(map(package_of, reached.module_names)) - {None}
     return [[name, version_words(name)] for name in sorted(packages)]
 

@@ -150,12 +150,16 @@ class Reached:
         return {value for value in self.chains.values() if isinstance(value, types.ModuleType)}
 
     @property
+    def all_classes(self):
+        """Of all that code comes to, what these inherit from, and what made them."""
+        found = self._classes.union(*(_classes_in(value, of_objects=True) for value in self.values))
+        return {base for cls in found for kind in (cls, type(cls)) for base in kind.__mro__}
+
+    @property
     def module_names(self):
         """Of all that code comes to, and is in."""
-        found = {name for name, _ in self.chains} | {base.__module__ for cls in self._classes for base in (*cls.__mro__, *type(cls).__mro__)}
+        found = {name for name, _ in self.chains} | set(map(module_that_made, self.all_classes))
         found |= {module.__name__ for code in self.codes for module in self._modules.of(code)}
-        # Of a class in compiled code, nothing else says what it does.
-        found |= {module_that_made(base) for value in self.values for cls in _classes_in(value, of_objects=True) for base in cls.__mro__}
         found |= {module_name_of(value) for value in self.values if isinstance(value, (types.FunctionType, types.ModuleType))}
         return {name for name in found if isinstance(name, str)}
 

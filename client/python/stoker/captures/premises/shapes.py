@@ -3,6 +3,7 @@
 import ast
 import math
 
+from ...base.signals import let_through
 from ...pytorch.tensors import as_tensor_in_full_precision
 from ..words.values import NotPortable
 
@@ -72,7 +73,8 @@ def compile_expressions(expressions):
             try:
                 if not eval(code, names):
                     return text
-            except Exception:  # The locals do not have what the expression reads.
+            except Exception as error:  # The locals do not have what the expression reads.
+                let_through(error)
                 return text
         return None
 

@@ -5,6 +5,7 @@ import sys
 from contextlib import contextmanager
 
 from ...base.log import logger, warn_of_bug
+from ...base.signals import let_through
 from ...libstoker.library import StokerError
 from ...pytorch import state
 from ...pytorch.names import SIZES
@@ -55,6 +56,7 @@ class Recorder:
         except NotPortable as error:
             self._reason = str(error)
         except Exception as error:
+            let_through(error)
             warn_of_bug(_CONSEQUENCE, error)
         if beside.is_child():
             beside.end()
@@ -69,6 +71,7 @@ class Recorder:
         except StokerError as error:
             logger.info("captures: the daemon does not take one: %s", error)
         except Exception as error:
+            let_through(error)
             warn_of_bug(_CONSEQUENCE, error)
 
     def _put(self, record):

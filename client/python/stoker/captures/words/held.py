@@ -6,6 +6,8 @@ import importlib.machinery
 import sys
 import types
 
+from ...base.signals import let_through
+
 HEAPTYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: other classes belong to Python or an extension.
 MATCHED = 3 << 5  # Py_TPFLAGS_SEQUENCE, Py_TPFLAGS_MAPPING: what `match` takes for one, as registered.
 EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)  # Of files of compiled code.
@@ -19,7 +21,8 @@ def held(value, name):
     kind = type if isinstance(value, type) else object
     try:
         return kind.__getattribute__(value, name)
-    except Exception:  # Whatever a property raises.
+    except Exception as error:  # Whatever a property raises.
+        let_through(error)
         return None
 
 

@@ -33,6 +33,11 @@ def is_installed_file(path):
     return path.startswith((*_FOLDERS, _FROZEN)) or path.endswith(EXTENSIONS)
 
 
+def lies_where_packages_are(path):
+    """Or where Python's own library is."""
+    return path.startswith((*_FOLDERS, *map(os.path.realpath, _FOLDERS)))
+
+
 def is_programs_extension(path):
     """A file of compiled code that lies where no package is installed: it is a version of itself."""
     return path.endswith(EXTENSIONS) and not path.startswith(_FOLDERS)

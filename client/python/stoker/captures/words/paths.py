@@ -6,6 +6,7 @@ A path is a node of a tree, [parent, step, argument]; equal prefixes are one nod
 import builtins
 import sys
 
+from ...base.signals import let_through
 from .held import held
 from .installed import is_pythons_file
 from .values import NotPortable, decode, encode
@@ -88,6 +89,7 @@ def evaluate(nodes, scope):
         try:
             values.append(_value(values, parent, step, argument, scope))
         except Exception as error:  # Whatever a user's attribute raises: there is no value.
+            let_through(error)
             values.append(Unreachable(f"{type(error).__name__}: {error}"))
     return values
 
@@ -109,6 +111,7 @@ class Values:
             try:
                 known[each] = _value(known, *self._nodes[each], self._scope)
             except Exception as error:
+                let_through(error)
                 known[each] = Unreachable(f"{type(error).__name__}: {error}")
         return known[place]
 

@@ -12,6 +12,7 @@ import types
 import torch
 
 from ...base.not_portable import NotPortable
+from ...base.signals import let_through
 from ...pytorch.operators import OpOverload
 from ..bytecode.reads import is_ordered_by_history
 from .held import module_of_class
@@ -105,7 +106,8 @@ def look_up(path):
     try:
         for part in name.split("."):
             found = getattr(found, part, None)
-    except Exception:  # A program's __getattr__ may raise anything.
+    except Exception as error:  # A program's __getattr__ may raise anything.
+        let_through(error)
         return None
     return found
 

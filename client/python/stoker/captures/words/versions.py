@@ -21,6 +21,7 @@ _OF_C = (
 _OF_ANY_CLASS = ("__dict__", "__weakref__")
 _OWN = frozenset(("stoker", "torch"))  # Their digests are in the key.
 _MAX_FILES = 10_000
+_END_OF_HEADERS = re.compile(rb"\r?\n[ \t]*\r?\n")
 
 
 @functools.cache
@@ -31,7 +32,7 @@ def packages():
 
 def versions_now():
     """The same with what the metadata says of itself: a program that asks for a version gets it from there."""
-    return digest_of(*sorted({text for folder, name in _metadata() for text in (name, *_headers(os.path.join(folder, name)))}))
+    return digest_of(*itertools.chain(*sorted({(name, _headers(os.path.join(folder, name))) for folder, name in _metadata()})))
 
 
 def _metadata():
@@ -44,14 +45,14 @@ def _metadata():
 
 
 def _headers(path):
-    """The lines of the metadata that name its fields, as the version."""
+    """The part of the metadata that names its fields, as the version."""
     for file in (os.path.join(path, "METADATA"), os.path.join(path, "PKG-INFO"), path):  # An egg's may be a file.
         try:
-            with open(file, errors="replace") as lines:
-                return [f"{os.path.basename(path)}: {line.strip()}" for line in itertools.takewhile(str.strip, lines)]
+            with open(file, "rb") as data:
+                return _END_OF_HEADERS.split(data.read(), 1)[0]
         except OSError:
             continue
-    return []
+    return b""
 
 
 def is_platforms_class(cls):

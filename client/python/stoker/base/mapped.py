@@ -1,0 +1,70 @@
+"""Files of compiled code that are loaded into this process, and where (Linux: proc(5), elf(5))."""
+
+import functools
+import mmap
+import re
+import struct
+
+_MAPS = "/proc/self/maps"
+_LINE = re.compile(rb"^(\w+)-(\w+) (\S{4}) \S+ \S+ \S+ +(/.+)$", re.MULTILINE)
+
+# Of an ELF file of 64 bits: kinds of a part of it, and of an entry of its dynamic section.
+_LOAD, _DYNAMIC = 1, 2
+_NEEDED, _TEXTS = 1, 5
+_MAX_NAME = 256
+
+
+def mapped():
+    """[(begin, end, path)] of the parts of memory that lie in files of which some part may run."""
+    try:
+        with open(_MAPS, "rb") as file:
+            found = _LINE.findall(file.read())
+    except OSError:
+        return []
+    run = {path for _, _, rights, path in found if b"x" in rights}
+    return [
+        (int(begin, 16), int(end, 16), path.decode(errors="surrogateescape")) for begin, end, _, path in found if path in run]
+
+
+@functools.cache
+def needed_by(path):
+    """Names of the files that a file of compiled code is linked with; () where it is none."""
+    try:
+        with open(path, "rb") as file:
+            return _needed_by(file)
+    except (OSError, struct.error, KeyError):
+        return ()
+
+
+def _needed_by(file):
+    header = file.read(64)
+    if header[:6] != b"\x7fELF\x02\x01":
+        return ()
+    first, size, count = (struct.unpack_from(form, header, at)[0] for form, at in (("<Q", 32), ("<H", 54), ("<H", 56)))
+    file.seek(first)
+    table = file.read(size * count)
+    # Of each: kind, rights, place in the file, in memory, (physical), length in the file.
+    parts = [struct.unpack_from("<IIQQQQ", table, at * size) for at in range(count)]
+    _, _, place, _, _, length = next((part for part in parts if part[0] == _DYNAMIC), (0,) * 6)
+    file.seek(place)
+    entries = list(struct.iter_unpack("<qQ", file.read(length)))
+    texts = dict(entries)[_TEXTS]
+    for kind, _, place, address, _, length in parts:
+        if kind == _LOAD and address <= texts < address + length:
+            return tuple(_text_at(file, texts - address + place + at) for kind, at in entries if kind == _NEEDED)
+    return ()
+
+
+def _text_at(file, place):
+    file.seek(place)
+    return file.read(_MAX_NAME).partition(b"\0")[0].decode(errors="surrogateescape")
+
+
+@functools.cache
+def contains(path, text):
+    """Is it among the bytes of the file?"""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(text) >= 0
+    except (OSError, ValueError):  # It is gone, or empty.
+        return False
