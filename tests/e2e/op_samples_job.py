@@ -35,10 +35,12 @@ TOLERANCES = {torch.float64: 1e-9, torch.float32: 2e-5, torch.bfloat16: 5e-2}
 MAX_WHY = 400  # Characters of an error.
 
 # Eager's own errors: beside mpmath's values, its asymptotic series lose digits; the gradient of a product of reflections is
-# off by some 1e-4 where its elements are in the hundreds (PyTorch's tests of AOTAutograd allow 4e-3 there).
+# off by some 1e-4 where its elements are in the hundreds (PyTorch's tests of AOTAutograd allow 4e-3 there); that of a
+# normalized number is zero, and eager's a difference of two, rounded to 8 bits: off by 0.125 in one of the samples.
 INEXACT_IN_EAGER = {
     torch.float64: {f"special.bessel_{kind}": 1e-6 for kind in ("j0", "j1", "y0", "y1")},
     torch.float32: {"linalg.householder_product": 3e-4},
+    torch.bfloat16: {"nn.functional.normalize": 0.07},
 }
 
 
