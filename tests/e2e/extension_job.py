@@ -26,6 +26,16 @@ class Below(extension.Made):
     pass
 
 
+class WithMethod(int):
+    pass
+
+
+class BelowMethod(WithMethod):
+    pass
+
+
+extension.install(WithMethod)
+ZEROS, ELSEWHERE, METHOD, BELOW_METHOD = extension.Zeros(5), extension.Elsewhere(5), WithMethod(5), BelowMethod(5)
 OWN, MADE, BELOW = Own(5), extension.Made(5.5), Below(5.5)
 
 
@@ -53,9 +63,26 @@ def of_a_class_below_it(x):
     return x * (2 if BELOW else 3)
 
 
+def of_a_class_of_zeros(x):
+    return x * (2 if ZEROS else 3)
+
+
+def of_a_class_elsewhere(x):
+    return x * (2 if ELSEWHERE else 3)
+
+
+def of_a_method_in_it(x):
+    return x * (2 if METHOD else 3)
+
+
+def of_a_method_below(x):
+    return x * (2 if BELOW_METHOD else 3)
+
+
 def of_nothing(x):
     return x * 5
 
 
 print(json.dumps(compared((
-    of_a_class_in_c, of_ones_own_class, of_its_names, of_a_metaclass, of_a_made_class, of_a_class_below_it, of_nothing))))
+    of_a_class_in_c, of_ones_own_class, of_its_names, of_a_metaclass, of_a_made_class, of_a_class_below_it, of_a_class_of_zeros,
+    of_a_class_elsewhere, of_a_method_in_it, of_a_method_below, of_nothing))))

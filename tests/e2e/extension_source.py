@@ -31,16 +31,42 @@ static PyTypeObject kKind = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .tp_as_number = &kNumber,
 };
+static char kSpace[1 << 16];  // A class behind it lies in memory that no part of the file is mapped to.
+static PyTypeObject kZeros;
+static PyObject* Truth(PyObject* self, PyObject* arguments) {
+  (void)self, (void)arguments;
+  return PyBool_FromLong(TRUTH);
+}
+static PyMethodDef kTruth = {"__bool__", Truth, METH_NOARGS, NULL};
+
+// A number of its own, made where `type` lies.
+static int Fill(PyTypeObject* type, const char* name) {
+  *type = (PyTypeObject){
+      PyVarObject_HEAD_INIT(NULL, 0).tp_name = name, .tp_flags = Py_TPFLAGS_DEFAULT, .tp_base = &PyLong_Type,
+      .tp_as_number = &kNumber};
+  return PyType_Ready(type);
+}
+// Puts a method into a class that Python made.
+static PyObject* Install(PyObject* self, PyObject* type) {
+  (void)self;
+  PyObject* method = PyDescr_NewMethod((PyTypeObject*)type, &kTruth);
+  return method != NULL && PyObject_SetAttrString(type, "__bool__", method) == 0 ? PyLong_FromLong(kSpace[0]) : NULL;
+}
+static PyMethodDef kFunctions[] = {{"install", Install, METH_O, NULL}, {NULL, NULL, 0, NULL}};
 static PyType_Slot kSlots[] = {{Py_nb_bool, (void*)IsTrue}, {0, NULL}};
 static PyType_Spec kMade = {
     .name = KIND, .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = kSlots};
-static PyModuleDef kModule = {PyModuleDef_HEAD_INIT, .m_name = "extension", .m_size = -1};
+static PyModuleDef kModule = {PyModuleDef_HEAD_INIT, .m_name = "extension", .m_size = -1, .m_methods = kFunctions};
 
 PyMODINIT_FUNC PyInit_extension(void) {
   PyObject* module = PyModule_Create(&kModule);
   kWhole.tp_base = &PyLong_Type;
   kKind.tp_base = &PyType_Type;
   if (module == NULL || PyType_Ready(&kWhole) < 0 || PyType_Ready(&kNamed) < 0 || PyType_Ready(&kKind) < 0) return NULL;
+  PyTypeObject* elsewhere = calloc(1, sizeof *elsewhere);
+  if (Fill(&kZeros, "extension.Zeros") < 0 || elsewhere == NULL || Fill(elsewhere, "extension.Elsewhere") < 0) return NULL;
+  if (PyModule_AddObjectRef(module, "Zeros", (PyObject*)&kZeros) < 0) return NULL;
+  if (PyModule_AddObjectRef(module, "Elsewhere", (PyObject*)elsewhere) < 0) return NULL;
   PyObject* made = PyType_FromSpecWithBases(&kMade, (PyObject*)&PyFloat_Type);
   if (made == NULL || PyModule_AddObjectRef(module, "Made", made) < 0) return NULL;
   if (PyModule_AddObjectRef(module, "Kind", (PyObject*)&kKind) < 0) return NULL;

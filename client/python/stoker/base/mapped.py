@@ -6,7 +6,7 @@ import re
 import struct
 
 _MAPS = "/proc/self/maps"
-_LINE = re.compile(rb"^(\w+)-(\w+) (\S{4}) \S+ \S+ \S+ +(/.+)$", re.MULTILINE)
+_LINE = re.compile(rb"^(\w+)-(\w+) (\S{4}) \S+ \S+ \S+ *(/.+)?$", re.MULTILINE)  # Not [stack] and the like.
 
 # Of an ELF file of 64 bits: kinds of a part of it, and of an entry of its dynamic section.
 _LOAD, _DYNAMIC = 1, 2
@@ -15,7 +15,8 @@ _MAX_NAME = 256
 
 
 def mapped():
-    """[(begin, end, path)] of the parts of memory that lie in files of which some part may run."""
+    """[(begin, end, path)] of the parts of memory that lie in files of which some part may run, and of those that may run and
+    lie in no file, path ""."""
     try:
         with open(_MAPS, "rb") as file:
             found = _LINE.findall(file.read())
@@ -23,7 +24,8 @@ def mapped():
         return []
     run = {path for _, _, rights, path in found if b"x" in rights}
     return [
-        (int(begin, 16), int(end, 16), path.decode(errors="surrogateescape")) for begin, end, _, path in found if path in run]
+        (int(begin, 16), int(end, 16), path.decode(errors="surrogateescape")) for begin, end, rights, path in found
+        if path in run and (path or b"x" in rights)]
 
 
 @functools.cache
@@ -36,20 +38,36 @@ def needed_by(path):
         return ()
 
 
-def _needed_by(file):
+@functools.cache
+def length_of(path):
+    """How many bytes of memory a file of compiled code takes, with what begins as zeros and is not in the file; 0 where it is
+    none."""
+    try:
+        with open(path, "rb") as file:
+            ends = [address + length for kind, _, _, address, _, _, length, _ in _parts(file) if kind == _LOAD]
+    except (OSError, struct.error):
+        return 0
+    return max(ends, default=0)
+
+
+def _parts(file):
+    """Of each: kind, rights, place in the file, in memory, (physical), length in the file, in memory, alignment."""
     header = file.read(64)
     if header[:6] != b"\x7fELF\x02\x01":
-        return ()
+        return []
     first, size, count = (struct.unpack_from(form, header, at)[0] for form, at in (("<Q", 32), ("<H", 54), ("<H", 56)))
     file.seek(first)
     table = file.read(size * count)
-    # Of each: kind, rights, place in the file, in memory, (physical), length in the file.
-    parts = [struct.unpack_from("<IIQQQQ", table, at * size) for at in range(count)]
-    _, _, place, _, _, length = next((part for part in parts if part[0] == _DYNAMIC), (0,) * 6)
+    return [struct.unpack_from("<IIQQQQQQ", table, at * size) for at in range(count)]
+
+
+def _needed_by(file):
+    parts = _parts(file)
+    _, _, place, _, _, length, _, _ = next((part for part in parts if part[0] == _DYNAMIC), (0,) * 8)
     file.seek(place)
     entries = list(struct.iter_unpack("<qQ", file.read(length)))
     texts = dict(entries)[_TEXTS]
-    for kind, _, place, address, _, length in parts:
+    for kind, _, place, address, _, length, _, _ in parts:
         if kind == _LOAD and address <= texts < address + length:
             return tuple(_text_at(file, texts - address + place + at) for kind, at in entries if kind == _NEEDED)
     return ()

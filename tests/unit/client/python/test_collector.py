@@ -1,6 +1,7 @@
 """Pauses of Python's collector of cycles: what the program had is what it has, within them where its own code runs."""
 
 import gc
+import os
 import threading
 
 import pytest
@@ -9,23 +10,33 @@ from stoker.base import collector
 
 
 @pytest.fixture(autouse=True)
-def with_collector():
-    yield
+def thresholds():
+    before = gc.get_threshold()
+    yield before
     gc.enable()
+    gc.set_threshold(*before)
 
 
-def test_a_pause_ends_in_what_was_before():
+def collections_of(count):
+    """Of the youngest objects, while so many live."""
+    before = gc.get_stats()[0]["collections"]
+    kept = [[] for _ in range(count)]
+    return gc.get_stats()[0]["collections"] - before + (not kept)
+
+
+def test_a_pause_ends_in_what_was_before(thresholds):
+    assert collections_of(20_000) > 0
     with pytest.raises(KeyError), collector.paused():
-        assert not gc.isenabled()
+        assert collections_of(20_000) == 0 and gc.isenabled()
         raise KeyError
-    assert gc.isenabled()
+    assert gc.get_threshold() == thresholds and collections_of(20_000) > 0
     gc.disable()
     with collector.paused():
         pass
     assert not gc.isenabled()
 
 
-def test_the_last_of_several_pauses_ends_them():
+def test_the_last_of_several_pauses_ends_them(thresholds):
     inside, end = threading.Event(), threading.Event()
 
     def pause():
@@ -37,23 +48,37 @@ def test_the_last_of_several_pauses_ends_them():
     with collector.paused():
         thread.start()
         inside.wait()
-    assert not gc.isenabled()
+    assert collections_of(20_000) == 0
     end.set()
     thread.join()
-    assert gc.isenabled()
+    assert gc.get_threshold() == thresholds
 
 
-def test_code_of_the_program_has_what_it_had_and_may_change_it():
-    with collector.paused(), collector.as_the_program_has_it():
-        assert gc.isenabled()
-    with collector.as_the_program_has_it():
-        assert gc.isenabled()
+def test_what_others_set_meanwhile_stays(thresholds):
+    with collector.paused():
+        gc.disable()
+    assert not gc.isenabled() and gc.get_threshold() == thresholds
+    with collector.paused():
+        gc.set_threshold(500, 5, 5)
+    assert gc.get_threshold()[:2] == (500, 5)
+
+
+def test_a_child_that_is_forked_within_has_none(thresholds):
+    with collector.paused():
+        child = os.fork()
+        if not child:
+            os._exit(0 if gc.get_threshold() == thresholds else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert gc.get_threshold() != thresholds
+
+
+def test_code_of_the_program_has_what_it_had_and_may_change_it(thresholds):
     with collector.paused():
         with collector.as_the_program_has_it():
-            gc.disable()
-        assert not gc.isenabled()
-    assert not gc.isenabled()
+            assert gc.get_threshold() == thresholds
+        assert collections_of(20_000) == 0
+    with collector.as_the_program_has_it():
+        assert gc.get_threshold() == thresholds
     with collector.paused(), collector.as_the_program_has_it():
-        assert not gc.isenabled()
-        gc.enable()
-    assert gc.isenabled()
+        gc.set_threshold(500, 5, 5)
+    assert gc.get_threshold()[:2] == (500, 5)

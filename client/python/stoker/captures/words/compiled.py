@@ -5,13 +5,22 @@ A class names whatever module its maker likes, so it is told by where its functi
 
 import bisect
 import ctypes
+import struct
 import sys
+import types
 
-from ...base.mapped import mapped
+from ...base.mapped import length_of, mapped
 from .held import HEAPTYPE
 from .installed import lies_where_packages_are
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
+# Of a class that Python did not make: its length, and where it says, behind what, its tables of functions lie, and how many words
+# these have (PyTypeObject: tp_as_async, tp_as_number, tp_as_sequence, tp_as_mapping, tp_as_buffer).
+_STATIC = 51 * _WORD
+_TABLES = ((10, 4), (12, 36), (13, 10), (14, 3), (20, 2))
+_OF_C = (
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
+    types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
 class Compiled:
@@ -21,25 +30,45 @@ class Compiled:
         self._ranges = _own_ranges()
 
     def made(self, cls):
-        """Did it make this class, or one that this inherits slots of?"""
+        """Did it make this class, or one that this inherits functions of, or what stands in it?"""
         if not self._ranges:
             return False
-        # What a class made in Python or by a specification does is in its slots, which a static class is made with.
-        words = _words_at(id(cls), type(cls).__basicsize__) if cls.__flags__ & HEAPTYPE else (id(cls),)
-        return any(map(self._is_within, words))
+        first, last = self._ranges[0][0], self._ranges[-1][1]
+        return any(self._is_within(word) for word in (id(cls), *_words_of(cls)) if first <= word < last)
 
     def _is_within(self, address):
         place = bisect.bisect(self._ranges, (address, sys.maxsize)) - 1
         return place >= 0 and address < self._ranges[place][1]
 
 
+def _words_of(cls):
+    """Addresses, among others, of its functions."""
+    is_static = not cls.__flags__ & HEAPTYPE
+    words = _words_at(id(cls), _STATIC if is_static else type(cls).__basicsize__)
+    yield from words
+    for place, count in _TABLES if is_static else ():
+        if words[place]:
+            yield from _words_at(words[place], count * _WORD)
+    for value in vars(cls).values():
+        if type(value) in _OF_C:
+            yield from _words_at(id(value), type(value).__basicsize__)
+
+
 def _words_at(address, size):
-    return (ctypes.c_void_p.from_address(address + at).value or 0 for at in range(0, size - size % _WORD, _WORD))
+    count = size // _WORD
+    return struct.unpack(f"{count}N", ctypes.string_at(address, count * _WORD))
 
 
 def _own_ranges():
-    """Sorted, (begin, end) of the parts of memory that files of such code are mapped to."""
+    """Sorted, (begin, end) of the parts of memory that such code is in, with what lies between them in a file: files, and what was
+    made in memory."""
     found = mapped()
     interpreters = {path for begin, end, path in found if begin <= id(object) < end}
-    return sorted(
-        (begin, end) for begin, end, path in found if path not in interpreters and not lies_where_packages_are(path))
+    own = [part for part in found if part[2] not in interpreters and not lies_where_packages_are(part[2])]
+    firsts = {path: begin for begin, _, path in reversed(own)}  # A file's zeros lie behind it.
+    ranges = []
+    for begin, end in sorted([part[:2] for part in own] + [(begin, begin + length_of(path)) for path, begin in firsts.items() if path]):
+        if ranges and begin <= ranges[-1][1]:
+            begin, end = ranges[-1][0], max(end, ranges.pop()[1])
+        ranges.append((begin, end))
+    return ranges

@@ -160,14 +160,15 @@ class Describer:
         try:
             self._cover(function.__code__)
             digest = f"{self.code_digest(function.__code__)} {_module_of(function)}"
-            if function.__defaults__ or function.__kwdefaults__ or function.__closure__ or self._may_have_data(function):
+            own = list(self._own_data(function))
+            if function.__defaults__ or function.__kwdefaults__ or function.__closure__ or own:
                 keywords = sorted((function.__kwdefaults__ or {}).items())
                 digest = digest_of(
                     digest,
                     repr([self._part(value) for value in function.__defaults__ or ()]),
                     repr([(name, self._part(value)) for name, value in keywords]),
                     repr([self._cell(cell) for cell in function.__closure__ or ()]),
-                    *self._own_data(function))
+                    *own)
         finally:
             self._open.discard(id(function))
         self._functions[id(function)] = (function, digest)
@@ -327,14 +328,11 @@ class Describer:
         self._variable += 1
         return PlainData(self).words(value) if self._with_data else _path(type(value))
 
-    def _may_have_data(self, function):
-        return function.__dict__ or self.reads("__doc__")
-
     def _own_data(self, function):
         """What code may read of a function's own attributes."""
         if self.reads("__doc__"):
             yield f"__doc__ {function.__doc__!r}"
-        for name, value in sorted(vars(function).items()):
+        for name, value in sorted(function.__dict__.items()) if function.__dict__ else ():
             if not name.startswith(LEFT_ON_FUNCTIONS):
                 self._variable += 1
                 if self.reads(name):

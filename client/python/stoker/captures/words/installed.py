@@ -12,19 +12,20 @@ import torch
 
 from .held import EXTENSIONS, HEAPTYPE, held
 
-_PYTHONS, _PACKAGES = (
-    tuple({sysconfig.get_path(name) for name in names}) for names in (("stdlib", "platstdlib"), ("platlib", "purelib")))
+# A virtual environment's folder for Python's own library holds nothing of that.
+_PYTHONS = tuple({
+    os.path.join(sysconfig.get_path(name, vars={"platbase": sys.base_exec_prefix}), "") for name in ("stdlib", "platstdlib")})
+_PACKAGES = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("platlib", "purelib")})
 _FROZEN, _SOURCE = "<frozen ", ".py"
 NAMED_TUPLES = collections.namedtuple("_Any", "first").__new__.__globals__
 _PARTS_OF_PYTHONS = ("pyexpat.errors", "pyexpat.model", "xml.parsers.expat.errors", "xml.parsers.expat.model")
 _NAME = "namedtuple_"  # In place of a module's, behind which its own follows.
 # PyTorch's own too, wherever it lies: a capture's key says what it is.
-_FOLDERS = (
-    *{*_PYTHONS, *_PACKAGES}, torch.__file__.removesuffix("__init__.py"))
+_FOLDERS = (*{*_PYTHONS, *_PACKAGES}, torch.__file__.removesuffix("__init__.py"))
 
 
 def folders_of_packages():
-    return {folder for folder in _FOLDERS if folder.endswith("packages")}
+    return set(_PACKAGES)
 
 
 def is_installed_file(path):
@@ -35,7 +36,13 @@ def is_installed_file(path):
 
 def lies_where_packages_are(path):
     """Or where Python's own library is."""
-    return path.startswith((*_FOLDERS, *map(os.path.realpath, _FOLDERS)))
+    return path.startswith(_with_real(_FOLDERS))
+
+
+@functools.cache
+def _with_real(folders):
+    """With what these stand for, where they are links."""
+    return (*folders, *(os.path.join(os.path.realpath(folder), "") for folder in folders))
 
 
 def is_programs_extension(path):
