@@ -1,25 +1,51 @@
-"""What a program's signal handler raises ends what it is to end, whatever runs as the signal comes."""
+"""What comes into the midst of any code ends what the program wants ended: an exception that a signal handler raises, or that
+another thread has raised here (PyThreadState_SetAsyncExc)."""
 
-import functools
-import signal
-import types
+import inspect
+import os
+import sys
+import sysconfig
+
+_INSTALLED = (*{os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platlib", "purelib")}, "<frozen ")
+_NOT_A_PROGRAMS = sys.stdlib_module_names - {"__main__"} | {"builtins", "torch"}  # Some have no file, or lie anywhere.
+_OWN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 
 
 def let_through(error):
-    """Where any exception is caught: raises it again if a signal handler of the program's raised it."""
-    raised_at = error.__traceback__
-    if raised_at is None or raised_at.tb_next is None:  # In no call.
+    """Where any exception is caught: raises it again if it came so."""
+    at = error.__traceback__
+    if at is None:
         return
-    codes = {_code_of(handler) for handler in map(signal.getsignal, signal.valid_signals()) if callable(handler)} - {None}
-    while codes and raised_at is not None:
-        if raised_at.tb_frame.f_code in codes:
+    is_programs = False
+    while at.tb_next is not None:
+        if _is_given(at.tb_next.tb_frame, at.tb_frame):
             raise error
-        raised_at = raised_at.tb_next
+        at = at.tb_next
+        is_programs = is_programs or _is_programs(at.tb_frame.f_code.co_filename)
+    # No code of ours, of Python's or of a package's raises what a program defines.
+    if not is_programs and _defines(type(error).__module__):
+        raise error
 
 
-def _code_of(handler):
-    while isinstance(handler, (types.MethodType, functools.partial)):
-        handler = handler.__func__ if isinstance(handler, types.MethodType) else handler.func
-    if not isinstance(handler, types.FunctionType):
-        handler = getattr(type(handler), "__call__", None)
-    return getattr(handler, "__code__", None)
+def _is_given(frame, interrupted):
+    """A signal handler is given the frame into which it comes."""
+    code, count = frame.f_code, frame.f_code.co_argcount
+    takes_more = bool(code.co_flags & inspect.CO_VARARGS)
+    if count < 2 and not takes_more:
+        return False
+    held = frame.f_locals
+    values = [held.get(name) for name in code.co_varnames[:count]]
+    if takes_more:
+        values += held.get(code.co_varnames[count + code.co_kwonlyargcount], ())
+    return any(value is interrupted for value in values)
+
+
+def _defines(module_name):
+    """Is it a module of the program's?"""
+    if module_name.partition(".")[0] in _NOT_A_PROGRAMS:
+        return False
+    return _is_programs(getattr(sys.modules.get(module_name), "__file__", None) or "")
+
+
+def _is_programs(path):
+    return not path.startswith((*_INSTALLED, _OWN))

@@ -5,9 +5,11 @@ import functools
 import operator
 import signal
 import sys
+import threading
 
 import pytest
 
+from stoker.base import signals
 from stoker.captures.premises import checks
 from stoker.captures.premises.shapes import compile_expressions
 from stoker.captures.words import paths
@@ -96,14 +98,33 @@ class Watchdog:
         raise TimeIsUp
 
 
+class AtOnce:
+    def __init__(self, number, frame):
+        raise TimeIsUp
+
+
+class ByPartial:
+    __call__ = functools.partial(lambda *given: Watchdog()(*given))
+
+
 def watch(number, frame):
     raise TimeIsUp
 
 
-@pytest.fixture(params=[watch, functools.partial(watch), Watchdog(), Watchdog().__call__], ids=["function", "partial", "object", "method"])
+def watch_once(*given):
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    raise TimeIsUp
+
+
+def watch_with_another(number, frame):
+    raise TimeoutError
+
+
+@pytest.fixture(params=[
+    watch, watch_once, watch_with_another, functools.partial(watch), Watchdog(), Watchdog().__call__, AtOnce, ByPartial()])
 def watchdog(request):
     before = signal.signal(signal.SIGALRM, request.param)
-    yield
+    yield TimeoutError if request.param is watch_with_another else TimeIsUp
     signal.signal(signal.SIGALRM, before)
 
 
@@ -112,11 +133,27 @@ def value_of(name):
     return paths.Values([[paths.ROOT, "local", "x"], [0, "attr", name]], paths.Scope({"x": watched}, {}))[1]
 
 
-@pytest.mark.parametrize("look", [
+LOOKS = pytest.mark.parametrize("look", [
     lambda name: held(Watched(), name), value_of,
     lambda name: checks.matches("has attribute", Watched(), name, None),
     lambda name: compile_expressions([f"L['x'].{name}.size() == 1"])({"x": Watched()})])
+
+
+@LOOKS
 def test_what_a_signal_handler_raises_ends_what_it_interrupts(watchdog, look):
-    with pytest.raises(TimeIsUp):
+    with pytest.raises(watchdog):
         look("looked_at")
     look("odd")  # Raised by the program, but by no handler.
+
+
+def test_what_another_thread_raises_here_goes_through():
+    def raised(kind):
+        try:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(threading.get_ident()), ctypes.py_object(kind))
+            list(range(10))
+        except Exception as error:
+            signals.let_through(error)
+
+    raised(ValueError)  # As any code may.
+    with pytest.raises(TimeIsUp):
+        raised(TimeIsUp)
