@@ -14,10 +14,11 @@ from .held import HEAPTYPE
 from .installed import lies_where_packages_are
 
 _WORD = ctypes.sizeof(ctypes.c_void_p)
-# Of a class that Python did not make: its length, and where it says, behind what, its tables of functions lie, and how many words
-# these have (PyTypeObject: tp_as_async, tp_as_number, tp_as_sequence, tp_as_mapping, tp_as_buffer).
-_STATIC = 51 * _WORD
-_TABLES = ((10, 4), (12, 36), (13, 10), (14, 3), (20, 2))
+# Of a class that Python did not make, in words: its length, and behind what every object begins with, where it says where its
+# tables of functions lie, and the lengths of these (PyTypeObject: tp_as_async, _number, _sequence, _mapping, _buffer).
+_HEAD = object.__basicsize__ // _WORD
+_STATIC = _HEAD + 49
+_TABLES = ((_HEAD + 8, 4), (_HEAD + 10, 36), (_HEAD + 11, 10), (_HEAD + 12, 3), (_HEAD + 18, 2))
 _OF_C = (
     types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType,
     types.GetSetDescriptorType, types.MemberDescriptorType)
@@ -44,7 +45,7 @@ class Compiled:
 def _words_of(cls):
     """Addresses, among others, of its functions."""
     is_static = not cls.__flags__ & HEAPTYPE
-    words = _words_at(id(cls), _STATIC if is_static else type(cls).__basicsize__)
+    words = _words_at(id(cls), _STATIC * _WORD if is_static else type(cls).__basicsize__)
     yield from words
     for place, count in _TABLES if is_static else ():
         if words[place]:
