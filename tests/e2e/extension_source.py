@@ -1,4 +1,4 @@
-"""An extension of a program's own, for test_packages.py: classes whose truth, and whose module, they say, are what it was
+"""An extension of a program's own, for test_compiled_code.py: classes whose truth, and whose module, they say, are what it was
 compiled with."""
 
 SOURCE = r"""

@@ -133,13 +133,10 @@ def value_of(name):
     return paths.Values([[paths.ROOT, "local", "x"], [0, "attr", name]], paths.Scope({"x": watched}, {}))[1]
 
 
-LOOKS = pytest.mark.parametrize("look", [
+@pytest.mark.parametrize("look", [
     lambda name: held(Watched(), name), value_of,
     lambda name: checks.matches("has attribute", Watched(), name, None),
     lambda name: compile_expressions([f"L['x'].{name}.size() == 1"])({"x": Watched()})])
-
-
-@LOOKS
 def test_what_a_signal_handler_raises_ends_what_it_interrupts(watchdog, look):
     with pytest.raises(watchdog):
         look("looked_at")

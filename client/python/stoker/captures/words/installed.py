@@ -15,17 +15,13 @@ from .held import EXTENSIONS, HEAPTYPE, held
 # A virtual environment's folder for Python's own library holds nothing of that.
 _PYTHONS = tuple({
     os.path.join(sysconfig.get_path(name, vars={"platbase": sys.base_exec_prefix}), "") for name in ("stdlib", "platstdlib")})
-_PACKAGES = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("platlib", "purelib")})
+PACKAGES = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("platlib", "purelib")})
 _FROZEN, _SOURCE = "<frozen ", ".py"
 NAMED_TUPLES = collections.namedtuple("_Any", "first").__new__.__globals__
 _PARTS_OF_PYTHONS = ("pyexpat.errors", "pyexpat.model", "xml.parsers.expat.errors", "xml.parsers.expat.model")
 _NAME = "namedtuple_"  # In place of a module's, behind which its own follows.
 # PyTorch's own too, wherever it lies: a capture's key says what it is.
-_FOLDERS = (*{*_PYTHONS, *_PACKAGES}, torch.__file__.removesuffix("__init__.py"))
-
-
-def folders_of_packages():
-    return set(_PACKAGES)
+_FOLDERS = (*{*_PYTHONS, *PACKAGES}, torch.__file__.removesuffix("__init__.py"))
 
 
 def is_installed_file(path):
@@ -94,7 +90,7 @@ def is_made_of_text(function):
 
 def is_pythons_file(path):
     """Of its standard library."""
-    return path.startswith(_PYTHONS) and not path.startswith(_PACKAGES)
+    return path.startswith(_PYTHONS) and not path.startswith(PACKAGES)
 
 
 def is_frozen(code):

@@ -12,7 +12,7 @@ from ...pytorch import installation
 from .digests import digest_of
 from .held import EXTENSIONS, HEAPTYPE, held
 from .installed import (
-    folders_of_packages, is_installed, is_installed_file, is_installed_function, is_programs_extension, is_pythons_file)
+    PACKAGES, is_installed, is_installed_file, is_installed_function, is_programs_extension, is_pythons_file)
 
 _METADATA = (".dist-info", ".egg-info")
 _FILES = re.compile(rb"^(?!\.\.)(?![^,\n/]+\.dist-info/)[^,\n]+,sha256=[^,\n]+", re.MULTILINE)  # Those of a host lie outside.
@@ -37,7 +37,7 @@ def versions_now():
 
 def _metadata():
     """(folder, name of the metadata in it) of all that is installed."""
-    for folder in {*sys.path, *folders_of_packages()}:
+    for folder in {*sys.path, *PACKAGES}:
         try:
             yield from ((folder, name) for name in os.listdir(folder or os.curdir) if name.endswith(_METADATA))
         except OSError:
