@@ -1,7 +1,8 @@
 """The program of test_warm_premises.py: functions and models, each of which reads something that Dynamo may fold."""
 
 MODULE = '''
-import abc, collections, contextlib, dataclasses, enum, functools, importlib.util, os, pathlib, platform, sys, types, typing
+import abc, collections, contextlib, dataclasses, enum, functools, importlib.util, os, pathlib, platform, re, sys, types, typing
+import numpy as np
 import torch
 from torch import nn
 from stoker.captures.words import installed
@@ -627,6 +628,50 @@ PLAIN = Plain()
 
 def of_a_protocol(x):
     return x * 2 if isinstance(PLAIN, Scaled) else x * 3
+
+
+class Weighed:
+    def __init__(self):
+        self.weights = {"first": 1.5}
+
+    def weigh(self, x):
+        return x * self.weights["first"]
+
+
+WEIGHED = Weighed()
+PATTERN = re.compile("a+")
+LEAST = torch.finfo(torch.float32)
+ELEMENTS_OF = np.dtype("f4")
+NUMBER, ARRAY = np.float64(1.5), np.array([[1.0, 2.0], [3.0, 4.0]], "f4")
+PAIRED = int | None
+
+
+def of_an_object_as_constant(x):
+    return torch._dynamo.nonstrict_trace(WEIGHED.weigh)(x) + 1
+
+
+def of_a_compiled_pattern(x):
+    return x * len(PATTERN.pattern)
+
+
+def of_limits(x):
+    return x * LEAST.bits
+
+
+def of_a_type_of_elements(x):
+    return x * ELEMENTS_OF.itemsize
+
+
+def of_a_numpy_number(x):
+    return x * NUMBER
+
+
+def of_an_array(x):
+    return torch.as_tensor(ARRAY * ARRAY) + x[:2, :2]
+
+
+def of_a_union(x):
+    return x * 2 if isinstance(3, PAIRED) else x * 3
 
 
 class Slotted:

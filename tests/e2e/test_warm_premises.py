@@ -94,6 +94,14 @@ CHANGES = {
     "host": (SETUP, "    entry = of_a_host\n"),
     "protocol": (SETUP, "    entry = of_a_protocol\n"),
     "missing_in_a_slot": (SETUP, "    entry = missing_in_a_slot\n"),
+    "object_as_constant": (SETUP, "    entry = of_an_object_as_constant\n"),
+    "class_of_an_object_as_constant": (SETUP, "    entry = of_an_object_as_constant\n"),
+    "compiled_pattern": (SETUP, "    entry = of_a_compiled_pattern\n"),
+    "limits": (SETUP, "    entry = of_limits\n"),
+    "type_of_elements": (SETUP, "    entry = of_a_type_of_elements\n"),
+    "number_of_another_kind": (SETUP, "    entry = of_a_numpy_number\n"),
+    "matrix_in_place_of_an_array": (SETUP, "    entry = of_an_array\n"),
+    "union": (SETUP, "    entry = of_a_union\n"),
 }
 
 # These may start warm: what changed is noticed when it runs. An operator gives two rows where it says three.
@@ -150,6 +158,14 @@ OF_FUNCTIONS = {
     "host": ("# HEADER", "platform._uname_cache = platform.uname()._replace(node='another host')"),
     "protocol": ("PLAIN = Plain()", "PLAIN = Plain()\nPLAIN.scale = 1"),
     "missing_in_a_slot": ("SLOTTED = Slotted()", "SLOTTED = Slotted()\nSLOTTED.amount = 3.0"),
+    "object_as_constant": ('{"first": 1.5}', '{"first": 2.5}'),
+    "class_of_an_object_as_constant": ('return x * self.weights["first"]', 'return x + self.weights["first"]'),
+    "compiled_pattern": ('re.compile("a+")', 're.compile("a+b")'),
+    "limits": ("torch.finfo(torch.float32)", "torch.finfo(torch.float16)"),
+    "type_of_elements": ('np.dtype("f4")', 'np.dtype("f8")'),
+    "number_of_another_kind": ("np.float64(1.5)", "2.5"),
+    "matrix_in_place_of_an_array": ('np.array([[1.0, 2.0], [3.0, 4.0]], "f4")', 'np.matrix([[1.0, 2.0], [3.0, 4.0]], "f4")'),
+    "union": ("int | None", "str | None"),
 }
 
 INDIFFERENT = {
@@ -168,6 +184,13 @@ INDIFFERENT = {
     "int_nothing": (SETUP, "    entry = of_a_kind_of_int\n"),
     "member_nothing": (SETUP, "    entry = of_a_member\n"),
     "missing_key_nothing": (SETUP, "    entry = missing_key\n"),
+    "object_nothing": (SETUP, "    entry = of_an_object_as_constant\n"),
+    "pattern_nothing": (SETUP, "    entry = of_a_compiled_pattern\n"),
+    "limits_nothing": (SETUP, "    entry = of_limits\n"),
+    "elements_nothing": (SETUP, "    entry = of_a_type_of_elements\n"),
+    "number_nothing": (SETUP, "    entry = of_a_numpy_number\n"),
+    "array_nothing": (SETUP, "    entry = of_an_array\n"),
+    "union_nothing": (SETUP, "    entry = of_a_union\n"),
     "unread_variable": ("# HEADER", "os.environ['STOKER_TEST_UNREAD'] = '3.0'"),
 }
 

@@ -88,6 +88,7 @@ _STEPS = {
     dynamo.TypeMROSource: (_BASE, _named("__mro__")),
     dynamo.TypeSource: (_BASE, lambda source: Step(source.base, "type")),
     dynamo.TypeDictSource: (_BASE, lambda source: Step(source.base, "typedict")),
+    dynamo.NumpyTensorSource: (_BASE, lambda source: Step(source.base, "tensor")),
     dynamo.GetItemSource: (_INDEX, _item("item")),
     dynamo.DictGetItemSource: (_INDEX, _item("item")),
     dynamo.DictSubclassGetItemSource: (_INDEX, _item("dict")),

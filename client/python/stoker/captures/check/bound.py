@@ -12,6 +12,7 @@ import torch
 from ...base.signals import let_through
 from ...pytorch.tensors import metadata_check
 from ..premises import checks
+from ..words.arrays import array_as_tensor
 from ..words.paths import ROOT, dictionary_item, item, key_at
 from ..words.values import decode
 
@@ -21,7 +22,7 @@ _STEPS = {
     "generic": "_generic({0}, {1})", "item": "_item({0}, {1})", "dict": "_dict({0}, {1})",
     "list": "_list({0}, {1})", "key": "_key({0}, {1})", "type": "type({0})",
     "typedict": "vars({0})", "default": "{0}.__defaults__[{1}]",
-    "keyword": "{0}.__kwdefaults__[{1}]"}
+    "keyword": "{0}.__kwdefaults__[{1}]", "tensor": "_array_as_tensor({0})"}
 
 _GUARDS = {
     "length": "len({0}) == {1}", "contains": "{1} in {0}", "lacks": "{1} not in {0}",
@@ -47,7 +48,7 @@ class _Writer:
         self._describe = describe
         self._names = {
             "_generic": object.__getattribute__, "_item": item, "_dict": dictionary_item,
-            "_list": list.__getitem__, "_key": key_at,
+            "_list": list.__getitem__, "_key": key_at, "_array_as_tensor": array_as_tensor,
             "_globals": global_values, "_loaded": sys.modules, "_builtins": vars(builtins),
             "_let_through": let_through}
 
@@ -97,7 +98,7 @@ class _Writer:
             self._tensors.append(place)
         elif kind == "dynamic" and isinstance(value, torch.nn.Parameter):
             pass  # Dims of a parameter are never marked.
-        elif kind == "is" or kind == "equals" and _is_immutable(value):
+        elif kind in ("is", "object") or kind == "equals" and _is_immutable(value):
             self._require(f"{name} is {self._constant(value)} or {self._slow(kind, expected, name)}")
         else:
             self._require(self._slow(kind, expected, name))

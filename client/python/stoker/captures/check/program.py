@@ -249,6 +249,9 @@ class _Later:
             raise NotPortable("another object")
         return self._new_describer()(value)  # Which remembers, and keeps alive, what it has seen.
 
+    def object_words(self, value):
+        raise NotPortable("another object")
+
     def class_words(self, cls):
         raise NotPortable("a class that nobody asked about before")
 
@@ -258,6 +261,8 @@ class _KnowsNothing:
 
     def __call__(self, value):
         raise NotPortable("another object")
+
+    object_words = __call__
 
     def class_words(self, cls):
         raise NotPortable("a class that nobody asked about before")
@@ -274,7 +279,7 @@ def _lie_apart(values, places):
 
 
 _REASONS = {
-    "is": "object", "type": "type", "tensor": "tensor", "length": "length", "keys": "keys",
+    "is": "object", "object": "object", "type": "type", "tensor": "tensor", "length": "length", "keys": "keys",
     "dynamic": "shape", "contains": "keys", "lacks": "keys"}
 
 

@@ -14,7 +14,7 @@ from ...pytorch.marks import LEFT_ON_MODULES
 from ...pytorch.modules import CALLED, HELD
 from ...pytorch.tensors import QUESTIONS
 from ..words.held import HEAPTYPE, held
-from ..words.installed import is_installed
+from ..words.installed import is_installed, is_programs_class
 from ..words.paths import Unreachable, text
 from ..words.plain_data import is_code_like, method_words, own_attributes
 from ..words.values import class_path, encode, look_up
@@ -99,7 +99,7 @@ def kinds_of(nodes, values, classes):
         if isinstance(value, type) or _has_attributes(value):
             places[_kind_of(value)] = place
     asked = {class_path(cls): cls for cls in classes if isinstance(cls, abc.ABCMeta)}
-    own = {class_path(cls): cls for cls in classes if asked and not is_installed(cls)}
+    own = {class_path(cls): cls for cls in classes if asked and is_programs_class(cls)}
     return [
         [path, [[place, _is_kind(kind, cls)] for kind, place in places.items()],
          [[other, _is_kind(kind, cls)] for other, kind in sorted(own.items())], _of_everybody(cls)]

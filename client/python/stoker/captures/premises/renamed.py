@@ -6,6 +6,7 @@ import operator
 import types
 import typing
 
+from ..words.paths import is_librarys
 from ..words.values import NotPortable
 
 # What reads attributes and variables that code does not name, and so is told by its own name.
@@ -22,8 +23,11 @@ def own_names(reached, nodes, values):
     has a reader under another one. `reached`: a reach.Reached; `nodes`, `values`: of what guards reach."""
     for (_, names), value in reached.globals_of_programs.items():
         _require(names[-1], value)
-    for (_, _, argument), value in zip(nodes, values):
-        _require(argument, value)
+    for place, value in enumerate(values):
+        _, step, name = nodes[place]
+        # Whoever asks for an object's class says so.
+        if id(value) in _READERS and step != "type" and not is_librarys(nodes, place) or isinstance(value, types.BuiltinMethodType):
+            _require(name, value)
     return {
         value.__name__ for value in reached.values
         if isinstance(value, types.BuiltinFunctionType) and type(value.__name__) is str}

@@ -7,6 +7,7 @@ import builtins
 import sys
 
 from ...base.signals import let_through
+from .arrays import array_as_tensor
 from .held import held
 from .installed import is_pythons_file
 from .values import NotPortable, decode, encode
@@ -77,6 +78,7 @@ STEPS = {
     "key": key_at,
     "type": lambda value, _: type(value),
     "typedict": lambda value, _: vars(value),
+    "tensor": lambda value, _: array_as_tensor(value),
     "default": lambda value, index: value.__defaults__[index],
     "keyword": lambda value, name: value.__kwdefaults__[name],
 }
@@ -162,7 +164,7 @@ def is_librarys(nodes, place):
 
 _TEXTS = {
     "local": "{1}", "global": "{1}", "module": "{1}", "builtins": "builtins",
-    "attr": "{0}.{1}", "generic": "{0}.{1}", "type": "type({0})", "typedict": "vars({0})",
+    "attr": "{0}.{1}", "generic": "{0}.{1}", "type": "type({0})", "typedict": "vars({0})", "tensor": "torch.as_tensor({0})",
     "key": "list({0})[{1}]", "default": "{0}.__defaults__[{1}]",
     "keyword": "{0}.__kwdefaults__[{1!r}]",
 }

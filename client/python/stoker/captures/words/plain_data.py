@@ -18,7 +18,9 @@ import torch
 from ...pytorch import installation
 from ...pytorch.marks import COMPILERS_FILES
 from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
+from .arrays import array_words, is_array
 from .held import HEAPTYPE
+from .memory import is_told
 from .values import DATA_TYPES, NotPortable, encode
 
 _MAX_ITEMS = 20_000  # Of all containers in one value.
@@ -40,8 +42,10 @@ _read_slot = types.MemberDescriptorType.__get__
 class PlainData:
     """Describes one value. `describe`: a Describer, which says what code and classes are."""
 
-    def __init__(self, describe):
+    def __init__(self, describe, of_constant=False):
+        """`of_constant`: of an object that Dynamo takes for one, so that no guard is about what is in it."""
         self._describe = describe
+        self._of_constant = of_constant
         self._left = _MAX_ITEMS
         self._open = []  # Objects being described, outermost first: they may contain each other.
 
@@ -66,10 +70,10 @@ class PlainData:
 
     def _of_kind(self, kind, value):
         if kind in _SEQUENCES:
-            return [kind.__name__, *map(self.words, value)]
+            return [kind.__name__, *_limit_of(value), *map(self.words, value)]
         if kind in _MAPPINGS:
             items = [[self.words(key), self.words(item)] for key, item in value.items()]
-            return [kind.__name__, self.words(getattr(value, "default_factory", None)), *items]
+            return [kind.__name__, self.words(_factory_of(value)), *items]
         if kind in _SETS:
             words = list(map(repr, map(self.words, value)))
             return [kind.__name__, *(words if self._is_in_order(value) else sorted(words))]
@@ -81,9 +85,11 @@ class PlainData:
             return ["method", self._describe(value.__func__), self.words(value.__self__)]
         if isinstance(value, types.ModuleType) or self._describe.is_code(value):
             return self._describe(value)
-        if isinstance(value, torch.Tensor):
+        if isinstance(value, torch.Tensor) and not self._of_constant:
             return ["tensor", self._describe.refer_to(kind), str(value.dtype), list(value.shape),
                     value.device.type, value.requires_grad]
+        if is_array(value):
+            return array_words(value)
         if isinstance(value, _HINTS):
             return ["hint", repr(value)]
         if isinstance(value, re.Pattern):
@@ -92,7 +98,7 @@ class PlainData:
             return ["path", kind.__name__, str(value)]
         if isinstance(value, logging.Logger):
             return ["logger", value.name]
-        if kind.__flags__ & HEAPTYPE:
+        if is_object(value):
             return self._instance(kind, value)
         return ["value", encode(value)]
 
@@ -100,25 +106,52 @@ class PlainData:
         return is_ordered_by_history(value) or self._describe.orders and not is_ordered_by_address(value)
 
     def _instance(self, kind, value):
+        if self._of_constant and not is_told(kind):
+            raise NotPortable(f"an object that holds what compiled code keeps there, a {kind.__qualname__}")
         words = ["instance", self._describe.refer_to(kind)]
         for base in kind.__mro__:  # What it is besides an object: a subclass of list, of str.
             if base in _BASES:
                 words.append(self._of_base(base, value))
                 break
-        for name, item in sorted(own_attributes(value, self._describe.slots_of(kind)).items()):
+        if isinstance(value, BaseException):
+            words.append(self._raised(value))
+        own = own_attributes(value, self._describe.slots_of(kind))
+        for name, item in own.items() if self._describe.enumerates else sorted(own.items()):
             if self._describe.reads(name):
                 words.append([name, self.words(item)])
         return words
 
+    def _raised(self, error):
+        if error.__traceback__ is not None:
+            raise NotPortable("an exception that was raised")
+        return [self.words(error.args), self.words(error.__cause__), self.words(error.__context__), error.__suppress_context__]
+
     def _of_base(self, base, value):
         """What it is without the methods of its own class."""
         if base in _MAPPINGS:
-            return [[self.words(key), self.words(dict.__getitem__(value, key))] for key in dict.keys(value)]
-        return self.words(_AS_BASE[base](value))
+            items = [[self.words(key), self.words(dict.__getitem__(value, key))] for key in dict.keys(value)]
+            return [self.words(_factory_of(value)), *items]
+        return [*_limit_of(value), self.words(_AS_BASE[base](value))]
 
     def _digest(self, kind, value):
         data = value.encode(errors="surrogatepass") if kind is str else value
         return [kind.__name__, len(value), hashlib.sha256(data).hexdigest()[:24]]
+
+
+def _limit_of(value):
+    """[how many items a deque may have, where there is a limit]."""
+    limit = collections.deque.maxlen.__get__(value) if isinstance(value, collections.deque) else None
+    return [] if limit is None else [limit]
+
+
+def _factory_of(value):
+    is_default = isinstance(value, collections.defaultdict)
+    return collections.defaultdict.default_factory.__get__(value) if is_default else None
+
+
+def is_object(value):
+    """An instance of a class that stands in Python, and nothing that is described as more than that."""
+    return type(value).__flags__ & HEAPTYPE and not isinstance(value, (type, enum.Enum, torch.Tensor))
 
 
 def undecorated(function):

@@ -4,10 +4,14 @@ encode() takes exact types alone: a subclass may behave in ways that its value d
 """
 
 import base64
+import builtins
 import enum
+import functools
 import importlib
+import operator
 import sys
 import types
+import typing
 
 import torch
 
@@ -15,7 +19,8 @@ from ...base.not_portable import NotPortable
 from ...base.signals import let_through
 from ...pytorch.operators import OpOverload
 from ..bytecode.reads import is_ordered_by_history
-from .held import module_of_class
+from .arrays import dtype_of, dtype_words, is_dtype
+from .held import held, module_of_class
 from .installed import is_installed, is_installed_function
 from .numbers import float_of, float_words
 
@@ -26,6 +31,10 @@ DATA_TYPES = {
 MAX_ITEMS = 4096  # Of one container: a longer one is data, not a constant.
 _EXACT_IN_JSON = 1 << 53
 _TORCH_TYPES = (torch.dtype, torch.layout, torch.memory_format)
+_SPECIAL_FORMS = (type(typing.Union), type(typing.Any), type(typing.List))
+# Classes of Python's own that their module does not hold under their name.
+_IN_TYPES = {value: f"types:{name}" for name, value in vars(types).items() if type(value) is type and not hasattr(builtins, name)}
+_LIMITS = {"finfo": torch.finfo, "iinfo": torch.iinfo}
 
 
 def encode(value):
@@ -41,6 +50,10 @@ def encode(value):
         return {"class": class_path(value)}
     if isinstance(value, OpOverload):
         return {"op": operator_path(value)}
+    if kind in _SPECIAL_FORMS and held(typing, name := held(value, "_name")) is value:
+        return {"typing": name}
+    if is_dtype(value):
+        return {"elements": dtype_words(value)}
     raise NotPortable(f"a value of type {kind.__module__}.{kind.__qualname__}")
 
 
@@ -83,7 +96,7 @@ def same_words(found, expected):
 
 
 def class_path(cls):
-    path = f"{module_of_class(cls)}:{cls.__qualname__}"
+    path = _IN_TYPES.get(cls) or f"{module_of_class(cls)}:{cls.__qualname__}"
     if look_up(path) is not cls:
         raise NotPortable("a class that its module does not hold under its name")
     return path
@@ -150,6 +163,10 @@ def _encode_int(value):
     return value if abs(value) < _EXACT_IN_JSON else {"int": hex(value)}
 
 
+def _limits_of(body):
+    return _LIMITS[body[0]](_torch_constant(body[1]))
+
+
 def _torch_constant(name):
     value = getattr(torch, name.removeprefix("torch."))
     if not isinstance(value, _TORCH_TYPES):
@@ -172,9 +189,11 @@ _ENCODERS = {
     range: lambda value: {"range": _items((value.start, value.stop, value.step))},
     type(Ellipsis): lambda value: {"ellipsis": None},
     torch.device: lambda value: {"device": str(value)},
+    types.UnionType: lambda value: {"union": _items(value.__args__)},
     types.ModuleType: lambda value: {"module": value.__name__},
     types.FunctionType: _encode_function,
     **dict.fromkeys(_TORCH_TYPES, lambda value: {"torch": str(value)}),
+    **dict.fromkeys(_LIMITS.values(), lambda value: {"limits": [type(value).__name__, f"torch.{value.dtype}"]}),
 }
 
 _DECODERS = {
@@ -192,10 +211,14 @@ _DECODERS = {
     "range": lambda body: range(*map(decode, body)),
     "ellipsis": lambda body: Ellipsis,
     "device": torch.device,
+    "union": lambda body: functools.reduce(operator.or_, map(decode, body)),
+    "typing": lambda name: getattr(typing, name),
     "module": importlib.import_module,
     "torch": _torch_constant,
     "enum": _member,
     "class": _class,
     "function": lambda path: _imported(path, types.FunctionType, "function"),
     "op": _operator,
+    "elements": dtype_of,
+    "limits": _limits_of,
 }

@@ -166,7 +166,7 @@ NAMES = (
     *_sources((
         "NNModuleSource", "UnspecializedNNModuleSource", "UnspecializedBuiltinNNModuleSource",
         "FSDPNNModuleSource", "SkipGuardSource", "OptimizerSource", "CodeSource", "ClosureSource",
-        "TypeMROSource", "TypeSource", "TypeDictSource"), "base"),
+        "TypeMROSource", "TypeSource", "TypeDictSource", "NumpyTensorSource"), "base"),
     *_sources((
         "AttrSource", "GenericAttrSource", "CellContentsSource", "GradSource", "ParamBufferSource",
         "UnspecializedParamBufferSource"), "base", "member"),
