@@ -143,6 +143,11 @@ PyObject* LearnTensors(PyObject*, PyObject* words) {
   });
 }
 
+PyObject* LearnSignals(PyObject*, PyObject* let_through) {
+  LetThrough() = Reference::Share(let_through);
+  return Py_NewRef(Py_None);
+}
+
 constexpr const char* kAddresses = "stoker_guards.addresses";
 
 PyObject* AddressesOf(PyObject*, PyObject* words) {
@@ -230,6 +235,9 @@ PyType_Spec spec = {"stoker_guards.Program", sizeof(Object), 0,
 PyMethodDef functions[] = {
     {"learn_tensors", LearnTensors, METH_VARARGS,
      "(tensor, its dispatch keys): finds where tensors keep their metadata, or gives False."},
+    {"learn_signals", LearnSignals, METH_O,
+     "f(exception): raises it again if a signal handler raised it; asked before one is taken for "
+     "an answer."},
     {"addresses_of", AddressesOf, METH_VARARGS,
      "(list, places, torch.Tensor): what lie_at() takes, or None where that cannot be seen."},
     {"lie_at", LieAt, METH_VARARGS,

@@ -42,10 +42,28 @@ inline Reference OrThrow(PyObject* object) {
   return Reference::Steal(object);
 }
 
-// Clears the error that is set if it is an Exception; others, such as KeyboardInterrupt, go on.
+// f(exception), which raises it again if a signal handler raised it; none until it is
+// given.
+inline Reference& LetThrough() {
+  static auto* const hook = new Reference();  // It outlives the interpreter.
+  return *hook;
+}
+
+// Clears the error that is set if it is an Exception that the code at hand raised; others, such as
+// KeyboardInterrupt and what a signal handler raised meanwhile, go on.
 inline void SwallowException() {
   if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError();
-  PyErr_Clear();
+  PyObject *kind, *error, *traceback;
+  PyErr_Fetch(&kind, &error, &traceback);
+  if (traceback != nullptr && LetThrough()) {  // Python code ran.
+    PyErr_NormalizeException(&kind, &error, &traceback);
+    PyException_SetTraceback(error, traceback);
+    Py_XDECREF(PyObject_CallFunctionObjArgs(LetThrough().get(), error, nullptr));
+  }
+  Py_XDECREF(kind);
+  Py_XDECREF(error);
+  Py_XDECREF(traceback);
+  if (PyErr_Occurred()) throw PythonError();
 }
 
 // Borrowed; null where the dictionary has no such key.

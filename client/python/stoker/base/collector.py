@@ -2,22 +2,21 @@
 
 import contextlib
 import gc
-import threading
 
-from .locks import OfProcess
+from .locks import OfProcess, ProcessLock
 
 
 class _Pauses(OfProcess):
     before = None  # The thresholds outside of all pauses.
 
     def renew(self):
-        self.lock = threading.Lock()
-        self.count = 0  # Of those under way.
+        self.under_way = set()
         self.release()
 
     def hold(self):
-        self.before = gc.get_threshold()
-        gc.set_threshold(0, *self.before[1:])
+        if self.before is None:
+            self.before = gc.get_threshold()
+            gc.set_threshold(0, *self.before[1:])
 
     def release(self):
         """Somebody may have set others meanwhile."""
@@ -25,7 +24,19 @@ class _Pauses(OfProcess):
             gc.set_threshold(*self.before)
         self.before = None
 
+    def begin(self, pause):
+        with _lock():
+            self.under_way.add(pause)
+            self.hold()
 
+    def end(self, pause):
+        with _lock():
+            self.under_way.discard(pause)
+            if not self.under_way:
+                self.release()
+
+
+_lock = ProcessLock()
 _pauses = _Pauses()
 
 
@@ -33,27 +44,25 @@ _pauses = _Pauses()
 def paused():
     """For work that leaves few cycles. Whether the collector is on, other threads and signal handlers see and set as ever: a
     threshold of zero, which is not looked at, is what holds it."""
-    with _pauses.lock:
-        if _pauses.count == 0:
-            _pauses.hold()
-        _pauses.count += 1
+    pause = object()
     try:
+        _pauses.begin(pause)
         yield
     finally:
-        with _pauses.lock:
-            _pauses.count = max(_pauses.count - 1, 0)  # A child that was forked within has none.
-            if _pauses.count == 0:
-                _pauses.release()
+        try:
+            _pauses.end(pause)
+        finally:  # A signal handler may have raised in the midst of that.
+            _pauses.end(pause)
 
 
 @contextlib.contextmanager
 def as_the_program_has_it():
     """For code of the program's, within a pause or not."""
-    with _pauses.lock:
-        _pauses.release()
     try:
+        with _lock():
+            _pauses.release()
         yield
     finally:
-        with _pauses.lock:
-            if _pauses.count:
+        with _lock():
+            if _pauses.under_way:
                 _pauses.hold()

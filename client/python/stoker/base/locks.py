@@ -27,19 +27,25 @@ class OfProcess:
 
 
 class ProcessLock(OfProcess):
-    """As threading.Lock."""
+    """`with lock():`, as with a threading.RLock, which a signal handler may take again in the midst of what it guards. It is
+    what Python itself takes and gives back: a handler that raises between two lines of ours would leave it taken."""
+
+    def renew(self):
+        self._lock = threading.RLock()
+
+    def __call__(self):
+        return self._lock
+
+
+class Turn(OfProcess):
+    """Something that happens once at a time: who comes meanwhile, even from a signal handler, is told so."""
 
     def renew(self):
         self._lock = threading.Lock()
 
-    def try_to_acquire(self):
-        return self._lock.acquire(blocking=False)
+    def is_taken(self):
+        """False: it is the caller's now, who ends it."""
+        return not self._lock.acquire(blocking=False)
 
-    def release(self):
-        self._lock.release()
-
-    def __enter__(self):
-        self._lock.acquire()
-
-    def __exit__(self, *_):
+    def end(self):
         self._lock.release()

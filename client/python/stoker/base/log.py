@@ -38,7 +38,7 @@ def warn_of_bug(consequence, error):
 
 def warn_once(key, message, *arguments):
     """Warns the first time that `key` comes up in this process."""
-    with _lock:
+    with _lock():
         if key in _said:
             return
         _said.add(key)

@@ -5,6 +5,8 @@ import mmap
 import re
 import struct
 
+from .signals import let_through
+
 _MAPS = "/proc/self/maps"
 _LINE = re.compile(rb"^(\w+)-(\w+) (\S{4}) \S+ \S+ \S+ *(/.+)?$", re.MULTILINE)  # Not [stack] and the like.
 
@@ -20,7 +22,8 @@ def mapped():
     try:
         with open(_MAPS, "rb") as file:
             found = _LINE.findall(file.read())
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return []
     run = {path for _, _, rights, path in found if b"x" in rights}
     return [
@@ -34,7 +37,8 @@ def needed_by(path):
     try:
         with open(path, "rb") as file:
             return _needed_by(file)
-    except (OSError, struct.error, KeyError):
+    except (OSError, struct.error, KeyError) as error:
+        let_through(error)
         return ()
 
 
@@ -45,7 +49,8 @@ def length_of(path):
     try:
         with open(path, "rb") as file:
             ends = [address + length for kind, _, _, address, _, _, length, _ in _parts(file) if kind == _LOAD]
-    except (OSError, struct.error):
+    except (OSError, struct.error) as error:
+        let_through(error)
         return 0
     return max(ends, default=0)
 
@@ -84,5 +89,6 @@ def contains(path, text):
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return data.find(text) >= 0
-    except (OSError, ValueError):  # It is gone, or empty.
+    except (OSError, ValueError) as error:  # It is gone, or empty.
+        let_through(error)
         return False

@@ -27,6 +27,22 @@ def let_through(error):
         raise error
 
 
+class suppressed:
+    """contextlib.suppress, but for what came so."""
+
+    def __init__(self, *kinds):
+        self._kinds = kinds
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, _):
+        if error is None or not isinstance(error, self._kinds):
+            return False
+        let_through(error)
+        return True
+
+
 def _is_given(frame, interrupted):
     """A signal handler is given the frame into which it comes."""
     code, count = frame.f_code, frame.f_code.co_argcount

@@ -135,7 +135,8 @@ class _Call:
         definition = self._definition
         try:
             bound = definition.signature.bind(*own, *arguments, **keywords)
-        except TypeError:
+        except TypeError as error:
+            let_through(error)
             return None  # The call itself says what is wrong.
         bound.apply_defaults()
         local_values = bound.arguments
@@ -143,7 +144,8 @@ class _Call:
         for name, cell in zip(code.co_freevars, definition.closure or ()):
             try:
                 local_values[name] = cell.cell_contents
-            except ValueError:
+            except ValueError as error:
+                let_through(error)
                 return None
         for check, run in definition.installed:
             if check(local_values):

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch
 
+from ..base.signals import let_through
 from . import dims
 from .program import Slot
 
@@ -71,6 +72,7 @@ class HostCall(NamedTuple):
                 [_seen(order) for order in words["orders"]],
                 [(place, order and _order(order)) for place, order in words["results"]])
         except (ValueError, KeyError, TypeError, AttributeError) as error:
+            let_through(error)
             raise NoHostCall(f"no call of an operator is {text[:200]!r} ({error})") from None
 
 

@@ -5,6 +5,8 @@ import math
 import struct
 from typing import NamedTuple
 
+from ..base.signals import let_through
+
 
 class Type(NamedTuple):
     """An element type by its name in the text form ("f32", "i64", "bool", ...) and a shape."""
@@ -89,7 +91,8 @@ def element_of(value, dtype):
     try:
         if dtype == "f16":
             return struct.unpack("e", struct.pack("e", value))[0]
-    except OverflowError:
+    except OverflowError as error:
+        let_through(error)
         return math.copysign(math.inf, value)
     bits, = struct.unpack("I", struct.pack("f", value))
     bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000

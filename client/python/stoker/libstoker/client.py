@@ -11,6 +11,7 @@ from ctypes import byref, sizeof
 from ..base import background
 from ..base.locks import ProcessLock
 from ..base.log import logger
+from ..base.signals import let_through
 from . import library
 from .library import DATA_LOSS, ClientOptions, CompileOptions, ProgressFunction, StokerError
 
@@ -111,7 +112,7 @@ def client():
     """The client of this process, made at the first call."""
     pid = os.getpid()
     if pid not in _clients:
-        with _lock:
+        with _lock():
             if pid not in _clients:
                 _clients[pid] = Client()
     return _clients[pid]
@@ -120,7 +121,7 @@ def client():
 def connect_ahead():
     """Starts a private daemon, if one is needed, while PyTorch is still tracing."""
     pid = os.getpid()
-    with _lock:
+    with _lock():
         if pid in _ahead:
             return
         _ahead.add(pid)
@@ -148,4 +149,5 @@ def status():
     try:
         return json.loads(text)
     except ValueError as error:
+        let_through(error)
         raise StokerError(DATA_LOSS, f"/status of the daemon is no JSON: {error}.") from None

@@ -10,6 +10,8 @@ from ctypes import (
 from functools import cache
 from pathlib import Path
 
+from ..base.signals import let_through
+
 ABI_VERSION = 5
 
 CODES = {
@@ -174,6 +176,7 @@ def load():
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:
+        let_through(error)
         raise LibraryNotFound(f"{path} does not load: {error}.") from None
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from ..base.log import logger
+from ..base.signals import let_through
 from . import library
 
 
@@ -24,6 +25,7 @@ def digest(root, who="", without=()):
         try:
             data = Path(root, path).read_bytes()
         except OSError as error:
+            let_through(error)
             data = repr(error).encode()
         hasher.update(f"{path} {len(data)}\n".encode())
         hasher.update(data)
@@ -45,7 +47,8 @@ def _remembered_as(*texts):
 def _read(path):
     try:
         found = "" if path is None else path.read_text()
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None
     return found if len(found) == 64 else None
 
@@ -59,4 +62,5 @@ def _remember(path, text):
         made.write_text(text)
         made.replace(path)
     except OSError as error:
+        let_through(error)
         logger.debug("a digest of sources is not remembered: %s", error)

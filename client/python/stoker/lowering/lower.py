@@ -12,6 +12,7 @@ import types
 
 import torch
 
+from ..base.signals import let_through
 from ..aten_ops import RULES, WORD_RULES, Unsupported, require_kernel
 from ..graph.assumptions import NeedsNumber, Settled
 from ..graph.devices import device_of
@@ -210,6 +211,7 @@ class _Lowering:
             except NoKernel:
                 reason = None
             except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+                let_through(error)
                 # A form of the operator that its rule was not written for.
                 reason = f"{type(error).__name__}: {error}"
         name = _operator_of(node)

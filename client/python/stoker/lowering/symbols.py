@@ -2,6 +2,7 @@
 
 import torch
 
+from ..base.signals import let_through
 from ..aten_ops import Unsupported
 from ..graph import dims
 from ..graph.assumptions import Assumptions
@@ -38,7 +39,8 @@ def _numbered(value, kind):
 def _unless_number(size):
     try:
         return tree_of(size)
-    except ValueError:
+    except ValueError as error:
+        let_through(error)
         return None
 
 
@@ -156,4 +158,5 @@ def _dim(size, symbols):
     try:
         return dims.of_tree(tree_of(size), symbols)
     except (ValueError, KeyError) as error:
+        let_through(error)
         raise Unsupported(f"a size that is not known: {error}") from None

@@ -5,6 +5,7 @@ import contextlib
 import torch
 
 from ..base.not_portable import NotPortable
+from ..base.signals import let_through
 from . import attention_masks, dynamo_graph, facts, joint_graph
 from .names import GRAPHS, WEIGHTS
 from .operators import look_at_real_tensors
@@ -56,7 +57,8 @@ def errors_of_dynamo():
     """Classes of what is not ours to catch."""
     try:
         from torch._dynamo.exc import TorchDynamoException
-    except ImportError:
+    except ImportError as error:
+        let_through(error)
         return ()
     return (TorchDynamoException,)
 

@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass
 import torch
 
 from ..base.log import warn_once
+from ..base.signals import let_through
 from . import versions
 from .names import CAPTURES, DIRECT, NAMES
 
@@ -50,7 +51,8 @@ def difference_of(name):
     dotted = name.path.replace(":", ".")
     try:
         found = look_up(name.path)
-    except (ImportError, AttributeError):
+    except (ImportError, AttributeError) as error:
+        let_through(error)
         return f"{dotted} is not there"
     if name.parameters is not None and not _takes(found, name.parameters):
         return f"{dotted} does not take ({', '.join(name.parameters)})"
@@ -73,7 +75,8 @@ def look_up(path):
 def _takes(function, names):
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        let_through(error)
         return False
     if [parameter.name for parameter in parameters[:len(names)]] != list(names):
         # Some are wrapped into functions that pass everything on.

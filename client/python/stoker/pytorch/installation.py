@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+from ..base.signals import let_through
 from ..libstoker import source_digest
 
 # Of the package torch, what has no part in a trace: it is imported by programs alone, or not in Python.
@@ -45,7 +46,8 @@ def place_of(code):
         for constant in code.co_consts if not isinstance(constant, frozenset)]  # Their order depends on the seed.
     try:
         words = marshal.dumps((constants, code.co_names), BY_VALUE)
-    except ValueError:  # Code that was made with such a constant as no source has.
+    except ValueError as error:  # Code that was made with such a constant as no source has.
+        let_through(error)
         words = repr((constants, code.co_names)).encode()
     checksum = zlib.crc32(words, zlib.crc32(code.co_code))
     return f"{path}:{code.co_firstlineno}:{code.co_qualname}:{checksum:08x}"
@@ -65,5 +67,6 @@ def _who():
 def _size(path):
     try:
         return path.stat().st_size
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return None

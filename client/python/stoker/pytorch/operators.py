@@ -8,6 +8,7 @@ import types
 import torch
 
 from ..base.mapped import contains, mapped, needed_by
+from ..base.signals import let_through
 from . import installation
 
 _MAX_DEPTH = 8  # Of functions in closures.
@@ -37,7 +38,8 @@ def look_at_real_tensors():
     """A context in which AOTAutograd's fake mode is off."""
     try:
         from torch.utils._python_dispatch import _disable_current_modes
-    except ImportError:
+    except ImportError as error:
+        let_through(error)
         return contextlib.nullcontext()
     return _disable_current_modes()
 
@@ -48,7 +50,8 @@ def python_functions(operator):
     try:
         from torch._library.custom_ops import OPDEFS
         from torch._library.simple_registry import singleton
-    except ImportError:
+    except ImportError as error:
+        let_through(error)
         return None
     packet = operator if isinstance(operator, OpOverloadPacket) else operator.overloadpacket
     name = str(packet).replace(".", "::", 1)
@@ -79,7 +82,8 @@ def _collect(function, found, depth=0):
     for cell in function.__closure__ or ():
         try:
             _collect(cell.cell_contents, found, depth + 1)
-        except ValueError:
+        except ValueError as error:
+            let_through(error)
             continue  # An empty cell.
 
 
@@ -96,7 +100,8 @@ def operator_of(name):
     namespace, _, name = name.partition(".")
     try:
         return getattr(getattr(torch.ops, namespace), name)
-    except AttributeError:
+    except AttributeError as error:
+        let_through(error)
         return None
 
 
@@ -178,7 +183,8 @@ def kernel_of_the_program():
         for kernel in torch.library._impls:  # Those that were made in Python.
             if not kernel.endswith(_META) and kernel.startswith(_ATEN) and _is_programs(kernel):
                 return kernel
-    except AttributeError:  # Of PyTorch: facts.py names what is missing.
+    except AttributeError as error:  # Of PyTorch: facts.py names what is missing.
+        let_through(error)
         return None
     return _kernel_of(frozenset(path for _, _, path in mapped() if _may_have_kernels(path)))
 

@@ -3,6 +3,8 @@ library, and what is reached from there; objects of `inspect`; and what it takes
 
 import sys
 
+from ..base.signals import let_through
+
 
 class Unguarded:
     """Noted while one frame is traced. Dynamo may begin anew, each time with another context."""
@@ -65,7 +67,8 @@ class _Items:
                 notes.note_keys(tracker.source)
         try:
             return vars(tracker)["items"]
-        except KeyError:
+        except KeyError as error:
+            let_through(error)
             raise AttributeError("items") from None
 
     def __set__(self, tracker, items):

@@ -15,6 +15,7 @@ import weakref
 import torch
 
 from ..base.locks import ProcessLock
+from ..base.signals import let_through
 from ..graph.layout import bytes_of
 from ..libstoker import library
 from ..pytorch.tensors import version_of
@@ -50,7 +51,7 @@ def _content_of(parameter, version):
     memory = parameter.detach()
     place = (memory.data_ptr(), memory.dtype, memory.shape, memory.stride())
     sample = _sampler([memory], parameter.is_inference())()
-    with _lock:
+    with _lock():
         known = _contents.get(place)
         if known is None or (known.version, known.sample) != (version, sample):
             known = _contents[place] = Content(memory, version, sample, next(_numbers))
@@ -80,7 +81,8 @@ class Stamp:
         """Microseconds for a hundred parameters: this runs in every call."""
         try:
             versions = tuple(map(self._version, parameters))
-        except RuntimeError:  # A tensor made in inference mode took the place of another.
+        except RuntimeError as error:  # A tensor made in inference mode took the place of another.
+            let_through(error)
             return False
         return (
             versions == self.versions and tuple(map(_pointer, parameters)) == self.pointers

@@ -5,6 +5,7 @@ import warnings
 import torch
 
 from ..base.locks import ProcessLock
+from ..base.signals import let_through
 from ..pytorch import devices
 from ..pytorch.only_there import OnlyThere
 from .replay import Given, NotRecordable, Recording
@@ -30,7 +31,7 @@ class Recorder:
 
     def record(self, run, arguments, moving):
         """A Recording of run(arguments). `moving`: places of inputs to be copied. NotRecordable says what is in the way."""
-        with _lock, torch.inference_mode(False), torch.no_grad():
+        with _lock(), torch.inference_mode(False), torch.no_grad():
             try:
                 return self._recorded(run, arguments, moving)
             except torch.OutOfMemoryError as error:  # Of what a recording has beside what a call has.
@@ -106,6 +107,7 @@ def _captured(device, pool, run):
     if error is not None:
         torch.cuda.synchronize(device)
         _release(generator, state)
+        let_through(error)
         raise NotRecordable(_line_of(error)) from error
     return graph, results
 

@@ -12,6 +12,7 @@ import torch
 from ..base import tally
 from ..base.locks import ProcessLock
 from ..base.log import logger
+from ..base.signals import let_through
 from ..pytorch import devices
 
 # A kernel for each: what a process meets more of it computes in several.
@@ -218,7 +219,7 @@ def _handle(device):
 def on(fused, tensors):
     """A function that computes it on these tensors (the image, the weight, what follows reads, the result); None where cuDNN
     does not."""
-    with _lock:
+    with _lock():
         if fused not in _kernels and len(_kernels) < MAX_KERNELS:
             _kernels[fused] = _kernel_of(fused)
         kernel = _kernels.get(fused)
@@ -227,7 +228,7 @@ def on(fused, tensors):
         return None
 
     def run():
-        with _lock:
+        with _lock():
             launch(devices.stream_of(fused.device))
 
     return run
@@ -240,6 +241,7 @@ def _kernel_of(fused):
         tally.count("convolutions_fused")
         return kernel
     except (Refused, OSError) as error:
+        let_through(error)
         logger.info("cuDNN has no kernel for a convolution and what follows it: %s (%s)", error, fused)
         tally.count("convolutions_in_steps")
         return None

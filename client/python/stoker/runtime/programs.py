@@ -4,6 +4,7 @@ import torch
 
 from ..base import tally
 from ..base.log import logger, warn_once
+from ..base.signals import let_through
 from ..graph.program import Copy, EagerCall, Segment, Slot, filled, slots_read
 from ..libstoker.library import FAILED_PRECONDITION, StokerError
 from ..pytorch.marks import boxed
@@ -70,7 +71,8 @@ def rescued(run, in_eager, once=None):
             return current(arguments)
         except StokerError as error:
             current = in_eager(error)
-        except RuntimeError:
+        except RuntimeError as error:
+            let_through(error)
             if once is None or all(map(has_memory, arguments)):
                 raise
             return once(arguments)

@@ -31,7 +31,7 @@ class Binding:
         self.laid_out = laid_out
         self.contents = contents
         if contents:
-            with _lock:
+            with _lock():
                 _bindings.add(self)
                 _start_thread()
 
@@ -47,7 +47,7 @@ class Binding:
 
 def release_ended():
     """Releases the bindings to memory that is theirs alone. False if there were none at all."""
-    with _lock:
+    with _lock():
         living = [binding for binding in _bindings if binding.contents]
     contents = {id(content): content for binding in living for content in binding.contents}
     # A content's tensor holds its storage, and so does the storage's Python object, of which there is one.
@@ -72,7 +72,7 @@ def _start_thread():
 def _release_all():
     while not _end.wait(INTERVAL_S):
         if not release_ended():
-            with _lock:
+            with _lock():
                 if not any(binding.contents for binding in _bindings):
                     del _thread_of[os.getpid()]
                     return

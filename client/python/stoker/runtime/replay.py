@@ -7,7 +7,7 @@ before; of one that somebody does hold, callers get copies from then on.
 
 import torch
 
-from ..base.locks import ProcessLock
+from ..base.locks import Turn
 from ..base.log import logger, warn_once
 from ..pytorch.native.addresses import Addresses
 from ..pytorch.tensors import uses_of
@@ -29,7 +29,7 @@ class Replayed:
     def __init__(self, run, recorder):
         self._run = run
         self._recorder = recorder
-        self._lock = ProcessLock()
+        self._turn = Turn()
         self._reason = None  # Why nothing is recorded any more.
         self._calls = 0
         self._addresses = None  # Of the inputs in the call before.
@@ -39,12 +39,12 @@ class Replayed:
         self._recording = None
 
     def __call__(self, arguments):
-        if self._reason is not None or collectors or self._recorder.is_busy() or not self._lock.try_to_acquire():
+        if self._reason is not None or collectors or self._recorder.is_busy() or self._turn.is_taken():
             return self._run(arguments)
         try:
             return self._recorded_or_run(arguments)
         finally:
-            self._lock.release()
+            self._turn.end()
 
     def _recorded_or_run(self, arguments):
         recording = self._recording

@@ -46,7 +46,7 @@ def by_values(sources, make):
     readers = [source.read for source in sources]
 
     def make_for(values, arguments):
-        with lock:
+        with lock():
             if values not in made:
                 function = make(values, arguments)
                 if len(made) == MAX_VALUES:
@@ -88,7 +88,7 @@ def by_sizes(symbolic, make, otherwise=None):
     lock = ProcessLock()
 
     def make_for(sizes, arguments):
-        with lock:
+        with lock():
             if sizes not in versions:
                 if otherwise is not None and len(versions) == MAX_VERSIONS_OF_A_RUN:
                     others[:] = others or [otherwise()]

@@ -13,6 +13,7 @@ import secrets
 from os import environ  # A program may put something else into its place.
 
 from ...base.log import logger, warn_once
+from ...base.signals import let_through
 from ...libstoker.library import StokerError
 from ..store import store
 from ..store.key import key_of_fields, recorder_text
@@ -142,6 +143,7 @@ def _audits(stored):
             known = found.record()
             return known if isinstance(known, dict) else {}
     except (StokerError, ValueError) as error:
+        let_through(error)
         logger.info("captures: no audit is known: %r", error)
     return {}
 

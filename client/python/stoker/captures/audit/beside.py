@@ -7,20 +7,21 @@ import fcntl
 import logging
 import os
 import signal
-import threading
 import warnings
 
 import torch
 
 from ...base import background
+from ...base.locks import Turn
 from ...base.log import logger
+from ...base.signals import suppressed
 
 TIMEOUT_S = 600  # Of a trace, at the lowest priority.
 _LINES = 3  # The descriptor that a child's warnings go to.
 _MAX_FD = 1 << 16
 
 _is_child = False
-_running = threading.Lock()  # One child at a time.
+_turn = Turn()  # One child at a time.
 
 
 def is_child():
@@ -36,7 +37,7 @@ def end():
 def run(trace):
     """Calls trace() in a child; what it warns of there, this process says. False if there is none now: forking is not
     safe here, or another one is at work."""
-    if not _may_fork() or not _running.acquire(blocking=False):
+    if not _may_fork() or _turn.is_taken():
         return False
     reader, writer = os.pipe()
     try:
@@ -45,12 +46,12 @@ def run(trace):
         logger.info("no audit: %s", error)
         os.close(reader)
         os.close(writer)
-        _running.release()
+        _turn.end()
         return False
     if child == 0:
         _be_child(trace, writer)
     os.close(writer)
-    with contextlib.suppress(ChildProcessError):  # Somebody else may have waited for it, or nobody may.
+    with suppressed(ChildProcessError):  # Somebody else may have waited for it, or nobody may.
         os.waitpid(child, 0)  # It has ended at once; its own child belongs to nobody.
     background.start("stoker-audit", "an audit's warnings are not said", _say, reader)
     return True
@@ -105,12 +106,4 @@ def _say(reader):
     with os.fdopen(reader, errors="replace") as lines:
         for line in lines:
             logger.warning("%s", line.rstrip("\n"))
-    _running.release()
-
-
-def _forget():
-    global _running
-    _running = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_forget)
+    _turn.end()

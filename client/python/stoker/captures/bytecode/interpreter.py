@@ -9,6 +9,8 @@ import inspect
 import types
 import weakref
 
+from ...base.signals import let_through
+
 _SCALARS = frozenset((str, int, bool, type(None)))
 
 _COLLECTS_ARGUMENTS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
@@ -202,5 +204,6 @@ class _Frame:
         require(name == "__class__" and name in free)
         try:
             return self._function.__closure__[free.index(name)].cell_contents
-        except ValueError:  # Empty.
+        except ValueError as error:  # Empty.
+            let_through(error)
             raise Unknown from None

@@ -4,6 +4,7 @@ import ast
 import functools
 import linecache
 
+from ...base.signals import let_through
 from .reads import code_inside
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -48,7 +49,8 @@ def _compiled(path):
     try:
         tree = ast.parse("".join(linecache.getlines(path)))
         outer = compile(tree, path, "exec", dont_inherit=True)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError) as error:
+        let_through(error)
         return None
     codes = {}
     for code in code_inside(outer):

@@ -4,13 +4,13 @@ The first check compares everything by value, import path and digest. What it fi
 the live objects, so that later checks compare objects by identity.
 """
 
-import contextlib
 import importlib
 import sys
 import types
 from typing import NamedTuple
 
 from ...base import collector
+from ...base.signals import suppressed
 from ...pytorch import devices, state
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import ALL
@@ -107,7 +107,7 @@ class GuardProgram:
                 return self._failure(guard, self._describe)
         different = imported.import_all(of_frame)
         for name in of_guards:
-            with contextlib.suppress(ImportError):  # Its guards fail, and name it.
+            with suppressed(ImportError):  # Its guards fail, and name it.
                 importlib.import_module(name)
         self._describe = self._new_describer()
         return _code_failure(different) if different else None

@@ -11,6 +11,7 @@ import json
 import torch
 
 from ...base.log import logger
+from ...base.signals import let_through
 from ...graph.program import SymbolSource
 from ...libstoker.client import client
 from ...libstoker.library import StokerError
@@ -105,6 +106,7 @@ def _loaded(words, inputs, load):
                     raise ValueError("It was stored under another key.")
                 loaded = load(record["program"])
             except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+                let_through(error)
                 logger.info("captures: what is stored for inputs %s is refused: %r", inputs, error)
                 store.drop(key, stored)
                 continue

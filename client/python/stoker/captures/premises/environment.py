@@ -7,6 +7,7 @@ import os
 import sys
 import types
 
+from ...base.signals import let_through
 from ...pytorch.state import rank
 from ..bytecode.reads import code_inside, is_ordered_by_address, keys_read
 from ..words.held import held, module_name_of
@@ -141,7 +142,8 @@ def _is_found(name):
             continue
         try:
             found = importlib.machinery.PathFinder.find_spec(part, path)
-        except (ImportError, ValueError):
+        except (ImportError, ValueError) as error:
+            let_through(error)
             return False
         if found is None or (path := found.submodule_search_locations) is None:
             break

@@ -196,7 +196,8 @@ def _enclosed(function, name):
     for cell in held(function, "__closure__") or ():
         try:
             inner = cell.cell_contents
-        except ValueError:
+        except ValueError as error:
+            let_through(error)
             continue
         if isinstance(inner, types.FunctionType) and inner.__code__.co_qualname == name:
             return inner

@@ -28,7 +28,8 @@ def check_expression(expression):
         raise NotPortable("a long guard on sizes")
     try:
         tree = ast.parse(expression, mode="eval")
-    except (SyntaxError, RecursionError):
+    except (SyntaxError, RecursionError) as error:
+        let_through(error)
         raise NotPortable("a guard on sizes that does not parse") from None
     for node in ast.walk(tree):
         if not isinstance(node, _NODES):

@@ -7,6 +7,7 @@ import types
 
 import torch
 
+from ...base.signals import let_through
 from ..words.held import HEAPTYPE, held
 from ..words.installed import is_programs_class
 from ..words.plain_data import own_attributes
@@ -102,6 +103,7 @@ def cells_of(function):
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         try:
             found.append(Met(name, True, cell.cell_contents))
-        except ValueError:
+        except ValueError as error:
+            let_through(error)
             continue
     return found

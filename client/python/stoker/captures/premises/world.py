@@ -21,6 +21,7 @@ import types
 
 import torch
 
+from ...base.signals import let_through
 from ...pytorch.operators import computes_with_tensors
 from ..bytecode.closed import MAKES_OBJECTS, OBJECT, SPECIAL_METHODS, OutOfSight, reads_of
 from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
@@ -292,7 +293,8 @@ class World:
         """`is_called`: a function that it holds is called, and not taken as a value."""
         try:
             value = cell.cell_contents
-        except ValueError:
+        except ValueError as error:
+            let_through(error)
             return ["empty"]
         if is_called and type(value) is types.FunctionType:
             self._called_otherwise.add(id(value))

@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 from ...base.log import captures_logger, logger
+from ...base.signals import let_through
 from ...libstoker.library import StokerError
 from ...pytorch import installation
 from ..trust import verdicts
@@ -50,6 +51,7 @@ def _one_at_a_time(digest):
         path = Path(tempfile.gettempdir()) / f"stoker-trial-{os.getuid()}-{digest[:16]}.lock"
         lock = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
+        let_through(error)
         logger.debug("no lock for a trial: %s", error)
         yield
         return

@@ -6,6 +6,7 @@ import random
 
 import torch
 
+from ...base.signals import let_through
 from ...base import tally
 from ...pytorch.names import CAPTURES, DIRECT, SIZES
 from ..direct import compile as compile_directly
@@ -27,6 +28,7 @@ def verdict():
         try:
             reason = run()
         except Exception as error:  # Whatever it is: this PyTorch is not as the feature needs it.
+            let_through(error)
             reason = f"a trial ended with {type(error).__name__}: {str(error)[:200]}"
         if reason is not None:
             found[feature] = reason

@@ -15,6 +15,7 @@ import threading
 
 from ...base import background
 from ...base.log import captures_logger, logger
+from ...base.signals import let_through
 from ...libstoker.library import StokerError
 from ...pytorch import installation
 from ...pytorch.names import CAPTURES, DIRECT, SIZES
@@ -118,6 +119,7 @@ def _tried(digest):
             timeout=2 * TIMEOUT_S,  # It may wait for another process's.
             start_new_session=True)  # What is sent to the job's terminal is not for it.
     except (OSError, subprocess.SubprocessError) as error:
+        let_through(error)
         logger.debug("no trial: %r", error)
         return None
     return verdict_in(done.stdout)
@@ -137,7 +139,8 @@ def verdict_in(text):
         if line.startswith(MARK):
             try:
                 return _checked(json.loads(line.removeprefix(MARK)))
-            except (ValueError, TypeError, AttributeError):
+            except (ValueError, TypeError, AttributeError) as error:
+                let_through(error)
                 return None
     return None
 
@@ -154,6 +157,7 @@ def remembered(digest):
             store.use(_key(digest), f"a trial of PyTorch {installation.version()}", stored)
             return verdict
         except (ValueError, KeyError, TypeError, AttributeError) as error:
+            let_through(error)
             logger.info("captures: a verdict that cannot be read: %r", error)
     return None
 

@@ -7,6 +7,7 @@ import marshal
 import re
 import types
 
+from ...base.signals import let_through
 from ...pytorch import installation
 from ..bytecode.reads import is_ordered_by_history
 from .installed import is_installed_file
@@ -56,7 +57,8 @@ def _of_package(code, orders, lines):
             constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount,
             code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags, code.co_exceptiontable,
             *((code.co_firstlineno, code.co_linetable) if lines else ())), installation.BY_VALUE)
-    except ValueError:  # Code that was made with such a constant as no source has.
+    except ValueError as error:  # Code that was made with such a constant as no source has.
+        let_through(error)
         return None
     return digest_of(words, code.co_code)
 

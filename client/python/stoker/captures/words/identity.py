@@ -14,6 +14,7 @@ import types
 from typing import NamedTuple
 
 
+from ...base.signals import let_through
 from ...pytorch.marks import LEFT_ON_FUNCTIONS, REPLACED, counts_as_constant
 from ...pytorch.operators import OpOverload, OpOverloadPacket
 from ..bytecode.reads import ALL
@@ -360,7 +361,8 @@ class Describer:
     def _cell(self, cell):
         try:
             return self._part(cell.cell_contents)
-        except ValueError:
+        except ValueError as error:
+            let_through(error)
             return ["empty"]
 
     def _owner(self, value):

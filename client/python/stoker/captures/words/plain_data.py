@@ -15,6 +15,7 @@ import typing
 
 import torch
 
+from ...base.signals import let_through
 from ...pytorch import installation
 from ...pytorch.marks import COMPILERS_FILES
 from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
@@ -183,12 +184,14 @@ def own_attributes(value, slots=None):
     kind = threading.local if isinstance(value, threading.local) else object  # Which has a dictionary for each thread.
     try:
         found = dict(kind.__getattribute__(value, "__dict__"))
-    except (AttributeError, TypeError):
+    except (AttributeError, TypeError) as error:
+        let_through(error)
         found = {}
     for name, member in slots_of(type(value)) if slots is None else slots:
         try:
             found.setdefault(name, _read_slot(member, value))
-        except AttributeError:
+        except AttributeError as error:
+            let_through(error)
             continue  # An empty slot.
     return found
 

@@ -8,6 +8,7 @@ import re
 import sys
 import types
 
+from ...base.signals import let_through
 from ...pytorch import installation
 from .digests import digest_of
 from .held import EXTENSIONS, HEAPTYPE, held
@@ -40,7 +41,8 @@ def _metadata():
     for folder in {*sys.path, *PACKAGES}:
         try:
             yield from ((folder, name) for name in os.listdir(folder or os.curdir) if name.endswith(_METADATA))
-        except OSError:
+        except OSError as error:
+            let_through(error)
             continue
 
 
@@ -50,7 +52,8 @@ def _headers(path):
         try:
             with open(file, "rb") as data:
                 return _END_OF_HEADERS.split(data.read(), 1)[0]
-        except OSError:
+        except OSError as error:
+            let_through(error)
             continue
     return b""
 
@@ -163,7 +166,8 @@ def _plain(name):
 def _list(folder):
     try:
         return sorted(os.listdir(folder))
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return []
 
 
@@ -171,5 +175,6 @@ def _read(path):
     try:
         with open(path, "rb") as file:
             return file.read()
-    except OSError:
+    except OSError as error:
+        let_through(error)
         return b""

@@ -46,7 +46,7 @@ def until(function, build):
 
 def _await(later):
     global _thread
-    with _lock:
+    with _lock():
         _waiting.append(weakref.ref(later))
         if _thread == os.getpid():
             return
@@ -57,7 +57,7 @@ def _await(later):
 def _next():
     """The first that somebody still holds; None, and the thread ends, where there is none."""
     global _thread
-    with _lock:
+    with _lock():
         while _waiting:
             if (later := _waiting[0]()) is not None:
                 return later
@@ -67,7 +67,7 @@ def _next():
 
 
 def _done(later):
-    with _lock:
+    with _lock():
         _waiting[:] = [each for each in _waiting if each() is not later]
 
 

@@ -8,6 +8,7 @@ import importlib.util
 
 import torch
 
+from ...base.signals import let_through
 from ...libstoker.library import find_library
 from ..tensors import keys_number
 
@@ -29,7 +30,9 @@ def extension():
         module = importlib.util.module_from_spec(
             importlib.util.spec_from_loader(_NAME, loader))
         loader.exec_module(module)
-    except ImportError:
+        module.learn_signals(let_through)
+    except ImportError as error:
+        let_through(error)
         return None
     return module
 
@@ -48,5 +51,6 @@ def _probe():
         # Its memory is not what frees it, as that of most tensors is, so that the two are told apart.
         memory = torch.frombuffer(bytearray(12 * 8), dtype=torch.float64).untyped_storage()
         return torch.empty(0, **like).set_(memory, 0, (2, 3), (7, 2))
-    except (NotImplementedError, RuntimeError):  # Within a mode, which makes tensors of another kind.
+    except (NotImplementedError, RuntimeError) as error:  # Within a mode, which makes tensors of another kind.
+        let_through(error)
         return torch.empty_strided((2, 3), (7, 2), **like)
