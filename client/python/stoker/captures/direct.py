@@ -12,6 +12,7 @@ import types
 import torch
 
 from ..base import collector, modes
+from ..base.locks import ProcessLock
 from ..base.log import warn_of_bug
 from ..base.signals import let_through
 from ..pytorch.modules import CompiledModule
@@ -19,6 +20,7 @@ from ..pytorch.names import DIRECT
 from .store.key import digest_ahead, options_text
 from .trust import features
 
+_lock = ProcessLock()
 MAX_INSTALLED = 8  # Captures of one function; further kinds of calls go through torch.compile.
 
 
@@ -100,8 +102,9 @@ class _Call:
         return self._through_dynamo()(*arguments, **keywords)
 
     def _through_dynamo(self):
-        if self._compiled is None:
-            self._compiled = torch.compile(self._target, backend="stoker", **self.settings)
+        with _lock():  # PyTorch looks a backend up once, and raises where several threads do.
+            if self._compiled is None:
+                self._compiled = torch.compile(self._target, backend="stoker", **self.settings)
         return self._compiled
 
     def _may_start(self):

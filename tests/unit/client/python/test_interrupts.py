@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from stoker.base import signals
+from stoker.captures.check import native
 from stoker.captures.premises import checks
 from stoker.captures.premises.shapes import compile_expressions
 from stoker.captures.words import paths
@@ -136,7 +137,7 @@ def value_of(name):
 @pytest.mark.parametrize("look", [
     lambda name: held(Watched(), name), value_of,
     lambda name: checks.matches("has attribute", Watched(), name, None),
-    lambda name: compile_expressions([f"L['x'].{name}.size() == 1"])({"x": Watched()})])
+    lambda name: compile_expressions([f"L['x'].{name}.size() == 1"], {})({"x": Watched()})])
 def test_what_a_signal_handler_raises_ends_what_it_interrupts(watchdog, look):
     with pytest.raises(watchdog):
         look("looked_at")
@@ -154,3 +155,40 @@ def test_what_another_thread_raises_here_goes_through():
     raised(ValueError)  # As any code may.
     with pytest.raises(TimeIsUp):
         raised(TimeIsUp)
+
+
+def asked(ask, look):
+    """Of the guard program in C++: what looks at `x`, and asks this about it."""
+    record = {
+        "nodes": [[paths.ROOT, "local", "x"], [0, "attr", look]], "guards": [[1, "order", None, ""]], "distinct": []}
+    return native.program(record, {}, ask, watch=False).first_failure({"x": Watched()})
+
+
+@pytest.mark.skipif(native.extension() is None, reason="stoker_guards is not built")
+def test_what_a_signal_handler_raises_goes_through_the_guard_program(watchdog):
+    def interrupted(number, value):
+        signal.raise_signal(signal.SIGALRM)
+
+    with pytest.raises(watchdog):
+        asked(lambda number, value: True, "looked_at")
+    if signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL:
+        with pytest.raises(watchdog):
+            asked(interrupted, "__class__")
+
+
+@pytest.mark.skipif(native.extension() is None, reason="stoker_guards is not built")
+def test_what_code_itself_raises_is_an_answer_of_the_guard_program():
+    def raises(number, value):
+        raise OSError
+
+    assert asked(lambda number, value: True, "missing") == 0
+    assert asked(raises, "__class__") == 0
+
+
+def test_what_a_signal_handler_raises_is_not_suppressed(watchdog):
+    with pytest.raises(watchdog), signals.suppressed(Exception):
+        signal.raise_signal(signal.SIGALRM)
+    with signals.suppressed(KeyError):
+        raise KeyError
+    with pytest.raises(ValueError), signals.suppressed(KeyError):
+        raise ValueError

@@ -1,14 +1,17 @@
 """Guards over symbolic sizes and numbers."""
 
+import numpy as np
 import pytest
 
 from stoker.captures.premises.shapes import compile_expressions, signs_of_zeros
+from stoker.captures.words.paths import Scope
 
 
 @pytest.mark.parametrize("traced, other", [(0.0, -0.0), (-0.0, 0.0)])
 @pytest.mark.parametrize("expression", ["L['n'] == 0.0", "0.0 == L['n']", "L['k'] > 2 and L['n'] == 0.0", "L['n'] == -0.0"])
 def test_a_number_that_is_to_be_zero_has_the_sign_that_it_had(expression, traced, other):
-    first_failure = compile_expressions([expression, *signs_of_zeros(expression, {"n": traced, "k": 3})])
+    scope = Scope({"n": traced, "k": 3}, {})
+    first_failure = compile_expressions([expression, *signs_of_zeros(expression, scope)], {})
     assert first_failure({"n": traced, "k": 3}) is None
     assert first_failure({"n": other, "k": 3}) is not None
     assert first_failure({"n": 1.0, "k": 3}) == expression
@@ -16,4 +19,13 @@ def test_a_number_that_is_to_be_zero_has_the_sign_that_it_had(expression, traced
 
 @pytest.mark.parametrize("expression", ["L['n'] == 0", "L['x'].size()[0] == 2", "L['n'] != 0.0", "L['n'] == 1.5"])
 def test_other_guards_ask_for_no_sign(expression):
-    assert signs_of_zeros(expression, {"n": 0}) == []
+    assert signs_of_zeros(expression, Scope({"n": 0}, {})) == []
+
+
+def test_numbers_of_numpys_may_lie_in_globals():
+    first_failure = compile_expressions(["not math.isnan(___from_numpy(G['n']).item())"], global_values := {"n": np.float64(2)})
+    assert first_failure({}) is None
+    global_values["n"] = np.float64("nan")
+    assert first_failure({}) is not None
+    global_values["n"] = 2.0  # No number of NumPy's.
+    assert first_failure({}) is not None

@@ -49,7 +49,7 @@ class GuardProgram:
         self._nodes = record["nodes"]
         self._guards = record["guards"]
         self._globals = global_values
-        self._first_shape_failure = compile_expressions(record["shapes"])
+        self._first_shape_failure = compile_expressions(record["shapes"], global_values)
         self._values = None
         self._native = None
         self._describe = None

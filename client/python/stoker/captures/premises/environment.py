@@ -2,6 +2,7 @@
 of sets, which the seed of hashes decides, and which packages and modules there are.
 """
 
+import collections
 import importlib.machinery
 import os
 import sys
@@ -16,6 +17,7 @@ from ..words.paths import ROOT, is_librarys
 from ..words.process import is_run_for_its_result
 from ..words.values import NotPortable
 from ..words.versions import versions_now
+from . import settings
 from .held_sets import Met, parts_of
 
 _MAPPINGS = ("environ", "environb")
@@ -48,6 +50,8 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
         _of_addresses(reached, nodes, values)))
     if asked:
         raise NotPortable(f"what only this process can say, {asked[0]}()")
+    for factory in filter(_is_of_c, map(_factory_of, values)):
+        raise NotPortable(f"a dictionary whose items {held(factory, '__name__')} makes, of which code says nothing")
     makes_sets, sets = shown
     asks_for_modules = _asks_of(reached, _OF_MODULES)
     asks_for_packages = asks_for_modules or _asks_of(reached, _OF_PACKAGES)
@@ -60,7 +64,20 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
         "finders": _finders() if asks_for_modules else None,
         "replaced": _replaced() if asks_for_packages else None,
         "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes else None,
-        "rank": rank() if any(map(_asks_for_ranks, reached.values)) else None}
+        "rank": rank() if any(map(_asks_for_ranks, reached.values)) else None,
+        "settings": settings.settings(),
+        "codecs": settings.codecs_of(reached, texts | constants)}
+
+
+def _factory_of(value):
+    """What a dictionary calls for an item that is not there; None for all other values."""
+    is_default = isinstance(value, collections.defaultdict)
+    return collections.defaultdict.default_factory.__get__(value) if is_default else None
+
+
+def _is_of_c(factory):
+    """Does Dynamo run it, in place of tracing it, with nothing that tells what it gives?"""
+    return factory is not None and not isinstance(factory, (type, types.FunctionType, types.MethodType))
 
 
 def first_difference(words):
@@ -81,7 +98,7 @@ def first_difference(words):
         return "the seed of hashes", "that of another process", "another"
     if words["rank"] is not None and rank() != words["rank"]:
         return "torch.distributed", str(words["rank"]), str(rank())
-    return None
+    return settings.first_difference(words["settings"], words["codecs"])
 
 
 def _variables_read(code, reached):

@@ -1,14 +1,17 @@
-"""Guards over symbolic sizes: Dynamo's expressions, in Python's grammar, over the frame's locals `L`."""
+"""Guards over symbolic sizes: Dynamo's expressions, in Python's grammar, over the frame's locals `L` and globals `G`."""
 
 import ast
 import math
+import types
 
 from ...base.signals import let_through
 from ...pytorch.tensors import as_tensor_in_full_precision
+from ..words.arrays import array_as_tensor
 from ..words.values import NotPortable
 
 MAX_LENGTH = 10000
-_METHODS = frozenset(("size", "stride", "storage_offset", "item"))
+_METHODS = frozenset(("size", "stride", "storage_offset", "item", "isnan"))
+_ROOTS = ("L", "G")
 _NODES = (
     ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.USub, ast.Not, ast.BinOp, ast.Add,
     ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div, ast.Pow, ast.Compare, ast.Eq, ast.NotEq,
@@ -19,11 +22,11 @@ FUNCTIONS = {
     _SAME_SIGN: lambda a, b: math.copysign(1, a) == math.copysign(1, b), "Eq": lambda a, b: a == b, "Ne": lambda a, b: a != b, "Mod": lambda a, b: a % b,
     "PythonMod": lambda a, b: a % b, "FloorDiv": lambda a, b: a // b, "Max": max, "Min": min,
     "max": max, "min": min, "___as_tensor": as_tensor_in_full_precision, "int": int,
-    "ceil": math.ceil, "floor": math.floor}
+    "ceil": math.ceil, "floor": math.floor, "math": types.SimpleNamespace(isnan=math.isnan), "___from_numpy": array_as_tensor}
 
 
 def check_expression(expression):
-    """NotPortable unless it only compares sizes, strides and numbers that the locals hold."""
+    """NotPortable unless it only compares sizes, strides and numbers that the locals or globals hold."""
     if len(expression) > MAX_LENGTH:
         raise NotPortable("a long guard on sizes")
     try:
@@ -34,7 +37,7 @@ def check_expression(expression):
     for node in ast.walk(tree):
         if not isinstance(node, _NODES):
             raise NotPortable(f"a guard on sizes with {type(node).__name__}")
-        if isinstance(node, ast.Name) and node.id != "L" and node.id not in FUNCTIONS:
+        if isinstance(node, ast.Name) and node.id not in _ROOTS and node.id not in FUNCTIONS:
             raise NotPortable(f"a guard on sizes with the name {node.id}")
         if isinstance(node, ast.Call) and not _is_allowed(node.func):
             raise NotPortable(f"a guard on sizes that calls {ast.unparse(node.func)}")
@@ -43,10 +46,10 @@ def check_expression(expression):
     return tree
 
 
-def signs_of_zeros(expression, local_values):
+def signs_of_zeros(expression, scope):
     """Further expressions: where a number is to equal 0.0, it has the sign that it has as it is traced, which code may ask
     for."""
-    names = {**FUNCTIONS, "L": local_values, "__builtins__": {}}
+    names = _names(scope.local_values, scope.global_values)
     found = []
     for node in ast.walk(check_expression(expression)):
         sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq) else []
@@ -57,24 +60,28 @@ def signs_of_zeros(expression, local_values):
     return found
 
 
+def _names(local_values, global_values):
+    return {**FUNCTIONS, "L": local_values, "G": global_values, "__builtins__": {}}
+
+
 def _is_allowed(function):
     if isinstance(function, ast.Attribute):
         return function.attr in _METHODS
     return isinstance(function, ast.Name) and function.id in FUNCTIONS
 
 
-def compile_expressions(expressions):
+def compile_expressions(expressions, global_values):
     """A function of the locals: the first expression that does not hold, or None."""
     compiled = [
         (text, compile(check_expression(text), "<shape guard>", "eval")) for text in expressions]
 
     def first_failure(local_values):
-        names = {**FUNCTIONS, "L": local_values, "__builtins__": {}}
+        names = _names(local_values, global_values)
         for text, code in compiled:
             try:
                 if not eval(code, names):
                     return text
-            except Exception as error:  # The locals do not have what the expression reads.
+            except Exception as error:  # They do not have what the expression reads.
                 let_through(error)
                 return text
         return None

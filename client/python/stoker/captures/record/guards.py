@@ -16,6 +16,7 @@ from ...pytorch.tensors import dynamic_dims, has_unbacked_sizes
 from ..premises.checks import keys_of, own_keys_of, tensor_words
 from ..premises.members import is_of_attributes
 from ..premises.shapes import check_expression, signs_of_zeros
+from ..words.arrays import is_array
 from ..words.installed import is_named_tuples
 from ..words.orders import order_words, sets_in
 from ..words.paths import Unreachable, evaluate
@@ -38,7 +39,7 @@ class GuardWriter:
     def __init__(self, scope, trace):
         """`scope`: a paths.Scope as it was when the frame was entered; `trace`: a pytorch.frames.Trace."""
         self.paths = SourcePaths(scope.global_values, trace.installed_globals)
-        self._metadata, self._locals = trace.metadata, scope.local_values
+        self._metadata, self._scope = trace.metadata, scope
         guards = [guard for guard in trace.guards if guard.kind not in _STATE]
         if any(map(is_named_tuples, map(scope.global_values.get, trace.installed_globals))):
             self._find_scopes(guards, scope)
@@ -186,14 +187,14 @@ class GuardWriter:
             raise NotPortable("a tensor with unbacked sizes")
 
     def _unguarded(self, guard, place, value):
-        """Numbers and tensors are inputs of the graph."""
-        if not isinstance(value, _INPUTS):
+        """Numbers, tensors and arrays are inputs of the graph."""
+        if not (isinstance(value, _INPUTS) or is_array(value)):
             self._is(guard, place, value)
 
     def _shape(self, guard, place, value):
         for expression in guard.code:
             check_expression(expression)
-            self.shapes += expression, *signs_of_zeros(expression, self._locals)
+            self.shapes += expression, *signs_of_zeros(expression, self._scope)
 
     def _write_whole_mappings(self):
         """A dictionary of which all items are guarded may have been taken whole, as for its text: Dynamo guards what is in

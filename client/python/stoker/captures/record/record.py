@@ -4,6 +4,7 @@ import abc
 import enum
 import json
 import re
+import sys
 import types
 
 import torch
@@ -180,7 +181,7 @@ class _Globals:
             if name in self._installed or name.startswith(_DYNAMO_NAMES):
                 self._collect_name(code, name, self._global_values[name])
             elif name not in self._said:
-                self._collect_result(name, self._global_values[name])
+                self._collect_result(code, name, self._global_values[name])
 
     def _collect_name(self, code, name, value):
         self.renamed[name] = new_name = f"{self._prefix}{len(self.renamed)}"
@@ -204,8 +205,12 @@ class _Globals:
         else:
             self.words.append([new_name, "value", encode(value)])
 
-    def _collect_result(self, name, value):
-        """Of a function whose result counts as constant, where code goes on with it: what may be another object."""
+    def _collect_result(self, code, name, value):
+        """Of a function whose result counts as constant, where code goes on with it: what may be another object. Or a module by
+        which Dynamo makes a tensor of an array."""
+        if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
+            self._collect_name(code, name, value)
+            return
         if not (value is None or isinstance(value, _SINGLE)):
             raise NotPortable("an object that a function gave whose result counts as constant")
         self.renamed[name] = new_name = f"{self._prefix}{len(self.renamed)}"

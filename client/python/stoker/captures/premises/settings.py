@@ -1,0 +1,83 @@
+"""What Python's own functions compute by besides their arguments, and no object holds: settings of the process, codecs.
+
+Dynamo runs these functions where their arguments are constants.
+"""
+
+import codecs
+import locale
+import sys
+import types
+
+from ...base.signals import let_through
+from ..bytecode.reads import code_inside
+from ..words.held import held, module_name_of
+from ..words.installed import is_installed_file
+from ..words.values import NotPortable
+
+_MAX_NAME = 64  # Characters of a codec's, or of what handles errors.
+_CODING = frozenset(("encode", "decode", "bytes", "bytearray"))
+_OF_CODECS = ("codecs", "_codecs")
+_CATEGORIES = [
+    getattr(locale, name) for name in ("LC_COLLATE", "LC_MONETARY", "LC_NUMERIC", "LC_TIME")]  # Of LC_CTYPE nothing asks.
+_SMALL, _ONE, _HALF_A_UNIT = 1e-160, 1.0, 2.0 ** -53
+
+
+def settings():
+    """JSON: digits of a number as a text, the locale, how floats are rounded and whether small ones become zero."""
+    return [
+        sys.get_int_max_str_digits(), [locale.setlocale(category) for category in _CATEGORIES],
+        [_SMALL * _SMALL > 0, _ONE + _HALF_A_UNIT / 2 > _ONE, -_ONE - _HALF_A_UNIT / 2 < -_ONE,
+         _ONE + 1.5 * _HALF_A_UNIT > _ONE]]
+
+
+def codecs_of(reached, texts):
+    """[[text, does it name a codec? does it name what handles errors?]], where code may encode. NotPortable where one is the
+    program's own."""
+    if not (any(map(_may_code, reached.of_programs)) or any(module_name_of(each).startswith(_OF_CODECS) for each in reached.values)):
+        return []
+    return [[text, *_words_of(text)] for text in sorted(texts) if text.isascii() and 0 < len(text) <= _MAX_NAME]
+
+
+def first_difference(expected_settings, expected_codecs):
+    """(what, expected, found) of the first one that is not what it was, or None."""
+    found = settings()
+    if found != expected_settings:
+        return "settings that Python computes by", str(expected_settings), str(found)
+    for text, *expected in expected_codecs:
+        if (found := _words_of(text)) != expected:
+            return f"the codec {text}", str(expected), str(found)
+    return None
+
+
+def _may_code(code):
+    """Text of bytes with the name of a codec, `str(b"...", "latin1")`, needs no name that says so."""
+    parts = list(code_inside(code))
+    return any(not _CODING.isdisjoint(each.co_names) for each in parts) or any(
+        "str" in each.co_names for each in parts) and any(type(value) is bytes for each in parts for value in each.co_consts)
+
+
+def _words_of(text):
+    found = [_looked_up(codecs.lookup, text), _looked_up(codecs.lookup_error, text)]
+    codec, handler = found
+    for function in (*(() if codec is None else (codec.encode, codec.decode)), handler):
+        if function is not None and not _is_installed(function):
+            raise NotPortable(f"a codec of the program's, or what handles its errors, {text}")
+    return [each is not None for each in found]
+
+
+def _looked_up(look_up, text):
+    try:
+        return look_up(text)
+    except (LookupError, ValueError, ImportError) as error:
+        let_through(error)
+        return None
+
+
+def _is_installed(function):
+    function = held(function, "__func__") or function
+    code = held(function, "__code__")
+    if isinstance(code, types.CodeType):
+        return is_installed_file(code.co_filename)
+    owner = held(function, "__self__")
+    module = module_name_of(function) or (module_name_of(owner if isinstance(owner, types.ModuleType) else type(owner)))
+    return module.partition(".")[0] in sys.stdlib_module_names

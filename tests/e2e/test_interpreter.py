@@ -1,0 +1,34 @@
+"""What Python's own functions compute by, besides their arguments, is a premise: settings of the process, codecs, factories in C."""
+
+import pathlib
+
+import pytest
+from e2e.hits import start
+
+JOB = pathlib.Path(__file__).parent / "interpreter_job.py"
+WARM = {
+    "of_a_list", "of_digits", "of_small_numbers", "of_rounding", "of_a_codec", "of_what_handles_errors"}
+
+
+@pytest.fixture(scope="module")
+def recorded(make_site):
+    site = make_site()
+    assert start(site, JOB) == set()
+    return site
+
+
+def test_what_is_as_it_was_starts_warm_but_for_factories_that_tell_of_the_process(recorded):
+    assert start(recorded, JOB) == WARM
+
+
+@pytest.mark.parametrize("statement", [
+    "sys.set_int_max_str_digits(5000)", "torch.set_flush_denormal(True)", "set_rounding_up()"])
+def test_a_setting_counts_for_all_frames(recorded, statement):
+    assert start(recorded, JOB, statement) == set()
+
+
+def test_a_codec_of_the_program_counts_where_code_encodes(recorded):
+    changed = start(recorded, JOB, "register('stokertest', 7)")
+    assert changed == WARM - {"of_a_codec"}
+    handled = start(recorded, JOB, "codecs.register_error('backslashreplace', lambda error: ('?' * 9, error.end))")
+    assert handled == WARM - {"of_what_handles_errors"}
