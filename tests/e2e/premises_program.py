@@ -650,6 +650,17 @@ def of_an_object_as_constant(x):
     return torch._dynamo.nonstrict_trace(WEIGHED.weigh)(x) + 1
 
 
+NESTED = {"inner": {"weight": 2.0}}
+
+
+def of_nested(x):
+    return x * NESTED["inner"]["weight"]
+
+
+def of_a_function_that_is_not_traced(x):
+    return torch._dynamo.nonstrict_trace(of_nested)(x) + 1
+
+
 def of_a_compiled_pattern(x):
     return x * len(PATTERN.pattern)
 

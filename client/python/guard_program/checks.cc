@@ -15,10 +15,9 @@ namespace {
 
 constexpr int kMaxNesting = 16;  // Of tuples in a constant.
 
-constexpr std::array<std::pair<std::string_view, Kind>, 14> kKinds = {{
+constexpr std::array<std::pair<std::string_view, Kind>, 13> kKinds = {{
     {"same", Kind::kSame},
     {"is", Kind::kIs},
-    {"object", Kind::kIs},
     {"type", Kind::kType},
     {"equals", Kind::kEquals},
     {"tensor", Kind::kTensor},

@@ -18,6 +18,7 @@ MODES = {
     "eager": None,
     "inductor": ("inductor", None),
     "inductor reduce-overhead": ("inductor", "reduce-overhead"),
+    "inductor max-autotune": ("inductor", "max-autotune"),
     "stoker": ("stoker", None),
     "stoker reduce-overhead": ("stoker", "reduce-overhead"),
 }

@@ -98,7 +98,7 @@ class _Writer:
             self._tensors.append(place)
         elif kind == "dynamic" and isinstance(value, torch.nn.Parameter):
             pass  # Dims of a parameter are never marked.
-        elif kind in ("is", "object") or kind == "equals" and _is_immutable(value):
+        elif kind == "is" or kind == "equals" and _is_immutable(value):
             self._require(f"{name} is {self._constant(value)} or {self._slow(kind, expected, name)}")
         else:
             self._require(self._slow(kind, expected, name))

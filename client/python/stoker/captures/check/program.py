@@ -249,9 +249,6 @@ class _Later:
             raise NotPortable("another object")
         return self._new_describer()(value)  # Which remembers, and keeps alive, what it has seen.
 
-    def object_words(self, value):
-        raise NotPortable("another object")
-
     def class_words(self, cls):
         raise NotPortable("a class that nobody asked about before")
 
@@ -261,8 +258,6 @@ class _KnowsNothing:
 
     def __call__(self, value):
         raise NotPortable("another object")
-
-    object_words = __call__
 
     def class_words(self, cls):
         raise NotPortable("a class that nobody asked about before")
@@ -279,7 +274,7 @@ def _lie_apart(values, places):
 
 
 _REASONS = {
-    "is": "object", "object": "object", "type": "type", "tensor": "tensor", "length": "length", "keys": "keys",
+    "is": "object", "type": "type", "tensor": "tensor", "length": "length", "keys": "keys",
     "dynamic": "shape", "contains": "keys", "lacks": "keys"}
 
 

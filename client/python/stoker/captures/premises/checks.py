@@ -84,7 +84,6 @@ _KINDS = {
     "equals": _equals,
     "order": lambda value, expected, describe: same_words(order_words(value), expected),
     "is": lambda value, expected, describe: describe(value) == expected,
-    "object": lambda value, expected, describe: describe.object_words(value) == expected,
     "type": _type,
     "tensor": _tensor,
     "length": _length,

@@ -20,7 +20,6 @@ from ..words.arrays import is_array
 from ..words.installed import is_named_tuples
 from ..words.orders import order_words, sets_in
 from ..words.paths import Unreachable, evaluate
-from ..words.plain_data import is_object
 from ..words.values import NotPortable, data_of, encode
 from .sources import SourcePaths
 
@@ -96,10 +95,7 @@ class GuardWriter:
             self.guards.append([place, kind, expected, self._where])
 
     def _is(self, guard, place, value):
-        if is_object(value) and not self._describe.is_code(value):
-            self.add(place, "object", self._describe.object_words(value))
-        else:
-            self.add(place, "is", self._describe(value))
+        self.add(place, "is", self._describe(value))
 
     def _closure(self, guard, place, value):
         """Another code object may come into the same function: hot reloading does that."""

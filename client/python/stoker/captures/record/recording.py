@@ -4,6 +4,7 @@ A frame is recorded on one thread, and Dynamo holds a lock meanwhile; frames nes
 that is compiled too.
 """
 
+import functools
 import threading
 import types
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from ..words.values import NotPortable
 _recorded = threading.local()
 
 _OF_PYTORCH = frozenset(("aten", "prims", "prim", "_c10d_functional", "torchvision"))
+_WITH_CODE_BESIDE = ("triton_kernel_wrapper", "flat_apply")  # Of higher-order operators: kernels and functions are in a table.
 ATTRIBUTE = "_stoker_graph"  # Of a compiled function: its GraphRecord.
 
 
@@ -37,11 +39,14 @@ class _Graph:
         self.input_count = input_count
         self.records = []
         self._called = _called(gm)
+        self._hidden = _hidden(gm)
         self._for_effect = dynamo_graph.for_their_effect(gm)
         self.made = dynamo_graph.made_of_numbers(gm)
 
     def require_portable(self, functional):
         """NotPortable where Dynamo's graph calls code of the program, which made the functional graph what it is."""
+        if self._hidden:
+            raise NotPortable(f"a graph that holds what nothing tells, {self._hidden[0]}")
         for name in self._for_effect:
             raise NotPortable(f"a call that changes PyTorch's state while it is traced, {name}")
         left = {str(target).rpartition(".")[0] for target in _called(functional)}
@@ -161,6 +166,17 @@ def _called(gm):
     """In it, and in the graphs that its operators run."""
     graphs = [module.graph for module in gm.modules() if isinstance(module, torch.fx.GraphModule)]
     return [node.target for graph in graphs for node in graph.nodes if node.op == "call_function"]
+
+
+def _hidden(gm):
+    """What a graph does with code that stands in none: functions that torch.compiler.nonstrict_trace marks, kernels in Triton."""
+    graphs = [module for module in gm.modules() if isinstance(module, torch.fx.GraphModule)]
+    held = [
+        functools.reduce(getattr, node.target.split("."), module)
+        for module in graphs for node in module.graph.find_nodes(op="get_attr")]
+    return [
+        *(type(value).__qualname__ for value in held if not isinstance(value, (torch.Tensor, torch.fx.GraphModule))),
+        *(name for name in map(str, _called(gm)) if name.startswith(_WITH_CODE_BESIDE))]
 
 
 def _results(gm):

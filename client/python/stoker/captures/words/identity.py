@@ -141,10 +141,6 @@ class Describer:
             return ["operator", str(value)]
         return ["value", encode(value), *(order_words(value) if self.orders else ())]
 
-    def object_words(self, value):
-        """Of an object that Dynamo takes for a constant, by all that code may read of it."""
-        return PlainData(self, of_constant=True).words(value)
-
     def code_digest(self, code):
         return code_digest(code, self.orders, self.lines)
 

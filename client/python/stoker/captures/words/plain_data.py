@@ -21,7 +21,6 @@ from ...pytorch.marks import COMPILERS_FILES
 from ..bytecode.reads import is_ordered_by_address, is_ordered_by_history
 from .arrays import array_words, is_array
 from .held import HEAPTYPE
-from .memory import is_told
 from .values import DATA_TYPES, NotPortable, encode
 
 _MAX_ITEMS = 20_000  # Of all containers in one value.
@@ -43,10 +42,8 @@ _read_slot = types.MemberDescriptorType.__get__
 class PlainData:
     """Describes one value. `describe`: a Describer, which says what code and classes are."""
 
-    def __init__(self, describe, of_constant=False):
-        """`of_constant`: of an object that Dynamo takes for one, so that no guard is about what is in it."""
+    def __init__(self, describe):
         self._describe = describe
-        self._of_constant = of_constant
         self._left = _MAX_ITEMS
         self._open = []  # Objects being described, outermost first: they may contain each other.
 
@@ -86,7 +83,7 @@ class PlainData:
             return ["method", self._describe(value.__func__), self.words(value.__self__)]
         if isinstance(value, types.ModuleType) or self._describe.is_code(value):
             return self._describe(value)
-        if isinstance(value, torch.Tensor) and not self._of_constant:
+        if isinstance(value, torch.Tensor):
             return ["tensor", self._describe.refer_to(kind), str(value.dtype), list(value.shape),
                     value.device.type, value.requires_grad]
         if is_array(value):
@@ -99,7 +96,7 @@ class PlainData:
             return ["path", kind.__name__, str(value)]
         if isinstance(value, logging.Logger):
             return ["logger", value.name]
-        if is_object(value):
+        if kind.__flags__ & HEAPTYPE:
             return self._instance(kind, value)
         return ["value", encode(value)]
 
@@ -107,25 +104,16 @@ class PlainData:
         return is_ordered_by_history(value) or self._describe.orders and not is_ordered_by_address(value)
 
     def _instance(self, kind, value):
-        if self._of_constant and not is_told(kind):
-            raise NotPortable(f"an object that holds what compiled code keeps there, a {kind.__qualname__}")
         words = ["instance", self._describe.refer_to(kind)]
         for base in kind.__mro__:  # What it is besides an object: a subclass of list, of str.
             if base in _BASES:
                 words.append(self._of_base(base, value))
                 break
-        if isinstance(value, BaseException):
-            words.append(self._raised(value))
         own = own_attributes(value, self._describe.slots_of(kind))
         for name, item in own.items() if self._describe.enumerates else sorted(own.items()):
             if self._describe.reads(name):
                 words.append([name, self.words(item)])
         return words
-
-    def _raised(self, error):
-        if error.__traceback__ is not None:
-            raise NotPortable("an exception that was raised")
-        return [self.words(error.args), self.words(error.__cause__), self.words(error.__context__), error.__suppress_context__]
 
     def _of_base(self, base, value):
         """What it is without the methods of its own class."""
@@ -148,11 +136,6 @@ def _limit_of(value):
 def _factory_of(value):
     is_default = isinstance(value, collections.defaultdict)
     return collections.defaultdict.default_factory.__get__(value) if is_default else None
-
-
-def is_object(value):
-    """An instance of a class that stands in Python, and nothing that is described as more than that."""
-    return type(value).__flags__ & HEAPTYPE and not isinstance(value, (type, enum.Enum, torch.Tensor))
 
 
 def undecorated(function):

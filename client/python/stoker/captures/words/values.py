@@ -9,6 +9,7 @@ import enum
 import functools
 import importlib
 import operator
+import re
 import sys
 import types
 import typing
@@ -189,6 +190,7 @@ _ENCODERS = {
     range: lambda value: {"range": _items((value.start, value.stop, value.step))},
     type(Ellipsis): lambda value: {"ellipsis": None},
     torch.device: lambda value: {"device": str(value)},
+    re.Pattern: lambda value: {"pattern": [encode(value.pattern), value.flags]},
     types.UnionType: lambda value: {"union": _items(value.__args__)},
     types.ModuleType: lambda value: {"module": value.__name__},
     types.FunctionType: _encode_function,
@@ -211,6 +213,7 @@ _DECODERS = {
     "range": lambda body: range(*map(decode, body)),
     "ellipsis": lambda body: Ellipsis,
     "device": torch.device,
+    "pattern": lambda body: re.compile(decode(body[0]), body[1]),
     "union": lambda body: functools.reduce(operator.or_, map(decode, body)),
     "typing": lambda name: getattr(typing, name),
     "module": importlib.import_module,
