@@ -650,11 +650,11 @@ def of_an_object_as_constant(x):
     return torch._dynamo.nonstrict_trace(WEIGHED.weigh)(x) + 1
 
 
-NESTED = {"inner": {"weight": 2.0}}
+FACTORS_INSIDE = {"inner": {"weight": 2.0}}
 
 
 def of_nested(x):
-    return x * NESTED["inner"]["weight"]
+    return x * FACTORS_INSIDE["inner"]["weight"]
 
 
 def of_a_function_that_is_not_traced(x):

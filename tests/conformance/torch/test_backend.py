@@ -38,7 +38,7 @@ def no_graph_waits_for_a_daemon_beyond_its_test(monkeypatch):
     for pause in ("FIRST_PAUSE_S", "LAST_PAUSE_S"):
         monkeypatch.setattr(later, pause, 0.01)
     yield
-    with later._lock:
+    with later._lock():
         later._waiting.clear()
     for thread in threading.enumerate():
         if thread.name == "stoker-later":

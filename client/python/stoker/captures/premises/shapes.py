@@ -12,6 +12,7 @@ from ..words.values import NotPortable
 MAX_LENGTH = 10000
 _METHODS = frozenset(("size", "stride", "storage_offset", "item", "isnan"))
 _ROOTS = ("L", "G")
+_FROM_NUMPY = "___from_numpy"
 _NODES = (
     ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.USub, ast.Not, ast.BinOp, ast.Add,
     ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.Div, ast.Pow, ast.Compare, ast.Eq, ast.NotEq,
@@ -22,7 +23,7 @@ FUNCTIONS = {
     _SAME_SIGN: lambda a, b: math.copysign(1, a) == math.copysign(1, b), "Eq": lambda a, b: a == b, "Ne": lambda a, b: a != b, "Mod": lambda a, b: a % b,
     "PythonMod": lambda a, b: a % b, "FloorDiv": lambda a, b: a // b, "Max": max, "Min": min,
     "max": max, "min": min, "___as_tensor": as_tensor_in_full_precision, "int": int,
-    "ceil": math.ceil, "floor": math.floor, "math": types.SimpleNamespace(isnan=math.isnan), "___from_numpy": array_as_tensor}
+    "ceil": math.ceil, "floor": math.floor, "math": types.SimpleNamespace(isnan=math.isnan), _FROM_NUMPY: array_as_tensor}
 
 
 def check_expression(expression):
@@ -37,7 +38,8 @@ def check_expression(expression):
     for node in ast.walk(tree):
         if not isinstance(node, _NODES):
             raise NotPortable(f"a guard on sizes with {type(node).__name__}")
-        if isinstance(node, ast.Name) and node.id not in _ROOTS and node.id not in FUNCTIONS:
+        if isinstance(node, ast.Name) and node.id not in _ROOTS and node.id not in FUNCTIONS or (
+                isinstance(node, ast.Name) and node.id == "G" and _FROM_NUMPY not in expression):  # A number that may be any.
             raise NotPortable(f"a guard on sizes with the name {node.id}")
         if isinstance(node, ast.Call) and not _is_allowed(node.func):
             raise NotPortable(f"a guard on sizes that calls {ast.unparse(node.func)}")
