@@ -661,13 +661,6 @@ def of_a_function_that_is_not_traced(x):
     return torch._dynamo.nonstrict_trace(of_nested)(x) + 1
 
 
-TEXT = "text"
-
-
-def of_a_literal(x):
-    return x * (2 if TEXT is "text" else 3)
-
-
 def of_a_compiled_pattern(x):
     return x * len(PATTERN.pattern)
 

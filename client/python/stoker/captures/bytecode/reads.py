@@ -168,25 +168,9 @@ def compares_identity(code):
             if instruction.opname == "IS_OP" and not is_singular:
                 return True
             if instruction.opname not in _NEUTRAL:
-                is_singular = instruction.opname == "LOAD_CONST" and _is_one_object(instruction.argval)
+                is_singular = instruction.opname == "LOAD_CONST" and any(
+                    instruction.argval is each for each in (None, True, False, ...))
     return False
-
-
-def compares_literals(code):
-    """Does it ask whether a literal is some object, `x is "text"`? Which one its own is, no value says."""
-    for each in code_inside(code):
-        last, before = None, None  # What was loaded.
-        for instruction in dis.get_instructions(each):
-            if instruction.opname == "IS_OP" and any(
-                    loaded is not None and loaded.opname == "LOAD_CONST" and not _is_one_object(loaded.argval) for loaded in (last, before)):
-                return True
-            if instruction.opname not in _NEUTRAL:
-                last, before = instruction, last
-    return False
-
-
-def _is_one_object(value):
-    return any(value is each for each in (None, True, False, ...))
 
 
 def asks_for_identity(value):

@@ -9,7 +9,7 @@ import torch
 
 from ...pytorch.marks import COMPILER, is_opaque, runs_untraced
 from ...pytorch.state import tree_nodes
-from ..bytecode.reads import code_inside, compares_literals, fills_templates, states_class, texts_in_code
+from ..bytecode.reads import code_inside, fills_templates, states_class, texts_in_code
 from ..words.held import held, module_name_of
 from ..words.installed import is_installed, is_installed_function, is_programs_class
 from ..words.values import NotPortable
@@ -81,8 +81,6 @@ def require_traced(reached):
                 raise NotPortable("a class that is made on the way")
             if _CONTEXTS in texts_in_code(code):
                 raise NotPortable("a context that is made while a checkpoint is traced")
-            if compares_literals(code):
-                raise NotPortable("a comparison by identity with a literal")
             if fills_templates(code):
                 raise NotPortable("a template that reads attributes")
     for value in (*reached.globals_of_programs.values(), *reached.met):
