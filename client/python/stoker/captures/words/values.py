@@ -34,7 +34,7 @@ _EXACT_IN_JSON = 1 << 53
 _TORCH_TYPES = (torch.dtype, torch.layout, torch.memory_format)
 _SPECIAL_FORMS = (type(typing.Union), type(typing.Any), type(typing.List))
 # Classes of Python's own that their module does not hold under their name.
-_IN_TYPES = {value: f"types:{name}" for name, value in vars(types).items() if type(value) is type and not hasattr(builtins, name)}
+_IN_TYPES = {id(value): f"types:{name}" for name, value in vars(types).items() if type(value) is type and not hasattr(builtins, name)}
 _LIMITS = {"finfo": torch.finfo, "iinfo": torch.iinfo}
 
 
@@ -97,7 +97,7 @@ def same_words(found, expected):
 
 
 def class_path(cls):
-    path = _IN_TYPES.get(cls) or f"{module_of_class(cls)}:{cls.__qualname__}"
+    path = _IN_TYPES.get(id(cls)) or f"{module_of_class(cls)}:{cls.__qualname__}"
     if look_up(path) is not cls:
         raise NotPortable("a class that its module does not hold under its name")
     return path
