@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "client/python/guard_program/addresses.h"
+#include "client/python/guard_program/loaded_files.h"
 #include "client/python/guard_program/program.h"
 #include "client/python/guard_program/python/every_call.h"
 
@@ -180,6 +181,30 @@ STOKER_EVERY_CALL PyObject* LieAt(PyObject*, PyObject* words) {
   });
 }
 
+std::string BytesOf(PyObject* words) {
+  char* data;
+  Py_ssize_t size;
+  if (PyBytes_AsStringAndSize(words, &data, &size) < 0) throw PythonError();
+  return {data, static_cast<std::size_t>(size)};
+}
+
+PyObject* FilesThatHold(PyObject*, PyObject* words) {
+  return Guarded([&]() -> PyObject* {
+    PyObject *libraries, *folder, *text;
+    if (!PyArg_ParseTuple(words, "O!SS", &PyTuple_Type, &libraries, &folder, &text)) return nullptr;
+    std::vector<std::string> begins;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(libraries); ++i) {
+      begins.push_back(BytesOf(PyTuple_GetItem(libraries, i)));
+    }
+    const Reference names = OrThrow(PyList_New(0));
+    for (const std::string& name : LoadedFilesThatHold(begins, BytesOf(folder), BytesOf(text))) {
+      const Reference path = OrThrow(PyUnicode_DecodeFSDefault(name.c_str()));
+      if (PyList_Append(names.get(), path.get()) < 0) throw PythonError();
+    }
+    return Py_NewRef(names.get());
+  });
+}
+
 STOKER_EVERY_CALL PyObject* Holds(PyObject* self, PyObject* local_values) {
   return Guarded([&] { return PyBool_FromLong(ProgramOf(self).Holds(local_values)); });
 }
@@ -242,6 +267,9 @@ PyMethodDef functions[] = {
      "(list, places, torch.Tensor): what lie_at() takes, or None where that cannot be seen."},
     {"lie_at", LieAt, METH_VARARGS,
      "(what addresses_of() gave, list): do the tensors at its places of the list lie there?"},
+    {"files_that_hold", FilesThatHold, METH_VARARGS,
+     "((library, ...), folder, text), in bytes: the loaded files of compiled code that are linked "
+     "with a library whose name begins so, lie not below the folder and hold the text."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

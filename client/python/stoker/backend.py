@@ -2,7 +2,7 @@
 
 from .base import modes, tally
 from .base.log import logger, warn_once
-from .base.signals import let_through
+from .base.signals import learn_handlers, let_through
 from .captures import attach
 from .captures.audit import beside
 from .libstoker import gpus_ahead
@@ -21,6 +21,7 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
     from .lowering import compiling, targets
     from .lowering.uncompiled import record_only
 
+    learn_handlers()
     asked = compiling.Options(verify=_verifies(mode, options or {}), replays=modes.replays(mode))
     if not beside.is_child() and not record_only.is_on():
         connect_ahead()

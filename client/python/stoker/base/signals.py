@@ -1,30 +1,73 @@
 """What comes into the midst of any code ends what the program wants ended: an exception that a signal handler raises, or that
 another thread has raised here (PyThreadState_SetAsyncExc)."""
 
+import functools
 import inspect
 import os
+import signal
 import sys
 import sysconfig
+import types
 
-_INSTALLED = (*{os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platlib", "purelib")}, "<frozen ")
-_NOT_A_PROGRAMS = sys.stdlib_module_names - {"__main__"} | {"builtins", "torch"}  # Some have no file, or lie anywhere.
+_PYTHONS = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib")})
+_PACKAGES = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("platlib", "purelib")})
 _OWN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
+# Of packages, what Stoker itself calls; what they raise is an answer.
+_CALLED = ("numpy", "stoker", "torch")
+_CALLED_FILES = tuple(os.path.join(folder, name, "") for folder in _PACKAGES for name in _CALLED)
+_NOT_FOREIGN = sys.stdlib_module_names - {"__main__"} | {"builtins", *_CALLED}  # Some have no file, or lie anywhere.
+_MAX_DEPTH = 8  # Of exceptions that others were raised for, and of what a handler consists of.
+
+_handlers = {}  # id -> code object of what handled a signal when somebody looked.
+
+
+def learn_handlers():
+    """Before it may be interrupted: a handler may take itself away before it raises."""
+    for handler in map(signal.getsignal, range(1, signal.NSIG)):
+        if not (handler is None or isinstance(handler, int)):  # signal.SIG_DFL and SIG_IGN are numbers.
+            for code in filter(_is_foreign, _codes_of(handler)):  # PyTorch's may run for anybody.
+                _handlers[id(code)] = code
 
 
 def let_through(error):
-    """Where any exception is caught: raises it again if it came so."""
+    """Where any exception is caught: raises it again if it came so. What Python makes of it on its way may stand for it: a
+    generator that StopIteration ends raises RuntimeError."""
     at = error.__traceback__
-    if at is None:
-        return
-    is_programs = False
-    while at.tb_next is not None:
-        if _is_given(at.tb_next.tb_frame, at.tb_frame):
-            raise error
+    if at is None or error.__context__ is None and at.tb_next is None and type(error).__module__ == "builtins":
+        return  # Raised where it was caught: the usual.
+    learn_handlers()
+    for each in _made_of(error):
+        if _came_so(each):
+            raise each
+
+
+def _made_of(error):
+    """The exception, and those that it was raised for below the frame that caught it."""
+    for _ in range(_MAX_DEPTH):
+        yield error
+        inner = error.__cause__ or error.__context__
+        if inner is None or inner.__traceback__ is None:
+            return
+        # Otherwise it may be one that the caller handled long before.
+        if inner is not error.__cause__ and inner.__traceback__.tb_frame not in _frames_of(error):
+            return
+        error = inner
+
+
+def _frames_of(error):
+    at = error.__traceback__
+    while at is not None:
+        yield at.tb_frame
         at = at.tb_next
-        is_programs = is_programs or _is_programs(at.tb_frame.f_code.co_filename)
-    # No code of ours, of Python's or of a package's raises what a program defines.
-    if not is_programs and _defines(type(error).__module__):
-        raise error
+
+
+def _came_so(error):
+    frames = list(_frames_of(error))
+    for frame, interrupted in zip(frames[1:], frames):
+        if id(frame.f_code) in _handlers or _is_given(frame, interrupted):
+            return True
+    # No code of ours or of Python's raises what a program or a package defines.
+    return _is_foreign_module(type(error).__module__) and not any(_is_foreign(frame.f_code) for frame in frames[1:])
 
 
 class suppressed:
@@ -56,12 +99,29 @@ def _is_given(frame, interrupted):
     return any(value is interrupted for value in values)
 
 
-def _defines(module_name):
-    """Is it a module of the program's?"""
-    if module_name.partition(".")[0] in _NOT_A_PROGRAMS:
-        return False
-    return _is_programs(getattr(sys.modules.get(module_name), "__file__", None) or "")
+def _codes_of(handler, depth=0):
+    """Of what runs when it is called, as far as that can be told."""
+    if isinstance(handler, types.FunctionType):
+        yield handler.__code__
+    elif isinstance(handler, (types.MethodType, functools.partial)) and depth < _MAX_DEPTH:
+        yield from _codes_of(handler.__func__ if isinstance(handler, types.MethodType) else handler.func, depth + 1)
+    elif callable(handler) and depth < _MAX_DEPTH:
+        names = ("__new__", "__init__") if isinstance(handler, type) else ("__call__",)
+        for base in (handler if isinstance(handler, type) else type(handler)).__mro__:
+            for found in filter(None, map(vars(base).get, names)):
+                yield from _codes_of(getattr(found, "__func__", found), depth + 1)
 
 
-def _is_programs(path):
-    return not path.startswith((*_INSTALLED, _OWN))
+def _is_foreign_module(name):
+    """Is it a program's or a package's, but one that Stoker calls?"""
+    return name.partition(".")[0] not in _NOT_FOREIGN and _is_foreign_file(getattr(sys.modules.get(name), "__file__", None) or "")
+
+
+def _is_foreign(code):
+    return _is_foreign_file(code.co_filename)
+
+
+def _is_foreign_file(path):
+    if path.startswith(_PACKAGES):  # They may lie in the folder of Python's own library.
+        return not path.startswith((_OWN, *_CALLED_FILES))
+    return not path.startswith((_OWN, *_PYTHONS, "<frozen "))

@@ -14,7 +14,7 @@ import torch
 from ..base import collector, modes
 from ..base.locks import ProcessLock
 from ..base.log import warn_of_bug
-from ..base.signals import let_through
+from ..base.signals import learn_handlers, let_through
 from ..pytorch.modules import CompiledModule
 from ..pytorch.names import DIRECT
 from .store.key import digest_ahead, options_text
@@ -155,6 +155,7 @@ class _Call:
                 return run
         if len(definition.installed) >= MAX_INSTALLED or self._compiled is not None:
             return None
+        learn_handlers()
         with collector.paused():
             from .install import frames
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..base.signals import learn_handlers
 from . import unguarded
 from .guards import keys_of, orders_of, sameness_of, unguarded_of, words_of
 
@@ -189,6 +190,7 @@ class _Callback:
         from torch._dynamo.convert_frame import has_tensor_in_frame
         from torch._dynamo.types import ConvertFrameReturn
 
+        learn_handlers()
         if not has_tensor_in_frame(frame):
             return ConvertFrameReturn()  # As Dynamo decides too: there is nothing to trace.
         installed, token = self._find(frame, self._keywords, self._dynamic)

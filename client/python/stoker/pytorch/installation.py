@@ -21,7 +21,7 @@ _LIBRARIES = ("lib/libtorch_cpu.so", "lib/libtorch_python.so", "lib/libc10.so")
 # A version of marshal that tells nothing of which objects are one, and of which texts are interned.
 BY_VALUE = 2
 
-_ROOT = os.path.dirname(torch.__file__) + os.sep
+ROOT = os.path.dirname(torch.__file__) + os.sep
 
 
 def version():
@@ -32,14 +32,14 @@ def version():
 def digest():
     """64 hexadecimal digits, the same on every host: PyTorch's version, CPython's, PyTorch's source and the sizes of
     its libraries. A copy with one function changed has another."""
-    return source_digest.digest(_ROOT, _who(), _WITHOUT)
+    return source_digest.digest(ROOT, _who(), _WITHOUT)
 
 
 def place_of(code):
     """Where a code object stands in the files that digest() covers, which says what it is; None outside of them. A
     checksum tells it from one that was made of it (types.CodeType.replace)."""
-    path = path_in(code.co_filename)
-    if path is None or path.partition("/")[0] in _WITHOUT:
+    path = _covered(code.co_filename)
+    if path is None:
         return None
     constants = [
         place_of(constant) if isinstance(constant, types.CodeType) else constant
@@ -53,13 +53,20 @@ def place_of(code):
     return f"{path}:{code.co_firstlineno}:{code.co_qualname}:{checksum:08x}"
 
 
+@functools.lru_cache(maxsize=4096)
+def _covered(path):
+    """Of a file that digest() covers: where it is there."""
+    found = path_in(path)
+    return None if found is None or found.partition("/")[0] in _WITHOUT else found
+
+
 def path_in(path):
     """Of a file below the package torch: where it is there. None of another one."""
-    return path[len(_ROOT):] if path.startswith(_ROOT) else None
+    return path[len(ROOT):] if path.startswith(ROOT) else None
 
 
 def _who():
-    sizes = [_size(Path(_ROOT, name)) for name in _LIBRARIES]
+    sizes = [_size(Path(ROOT, name)) for name in _LIBRARIES]
     return (
         f"{version()}\n{sys.implementation.name} {sys.version_info.major}.{sys.version_info.minor}\n{sizes}\n")
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import os
 import re
 import types
 
@@ -9,6 +10,7 @@ import torch
 
 from ..base.mapped import contains, mapped, needed_by
 from ..base.signals import let_through
+from ..libstoker.extension import extension
 from . import installation
 
 _MAX_DEPTH = 8  # Of functions in closures.
@@ -32,6 +34,7 @@ _MADE_BY_IMPORTS = frozenset(("aten/to_dense/FuncTorchDynamicLayerFrontMode", "a
 _FOR_OTHERS = ("library.py", "_library")
 # PyTorch's, that an extension in C++ is linked with.
 _LIBRARIES = ("libtorch", "libc10")
+_NAMESPACE = b"\0aten\0"
 
 
 def look_at_real_tensors():
@@ -186,15 +189,23 @@ def kernel_of_the_program():
     except AttributeError as error:  # Of PyTorch: facts.py names what is missing.
         let_through(error)
         return None
-    return _kernel_of(frozenset(path for _, _, path in mapped() if _may_have_kernels(path)))
+    return _kernel_of(_files_with_kernels())
+
+
+def _files_with_kernels():
+    """Of PyTorch's operators they may be: files of compiled code that are not PyTorch's, use it, and name their namespace."""
+    module = extension()
+    if module is None:
+        return frozenset(path for _, _, path in mapped() if _may_have_kernels(path))
+    return frozenset(module.files_that_hold(
+        tuple(map(os.fsencode, _LIBRARIES)), os.fsencode(installation.ROOT), _NAMESPACE))
 
 
 @functools.cache
 def _may_have_kernels(path):
-    """Of PyTorch's operators: a file of compiled code that is not PyTorch's, uses it, and names their namespace."""
     if installation.path_in(path) is not None:
         return False
-    return any(name.startswith(_LIBRARIES) for name in needed_by(path)) and contains(path, b"\0aten\0")
+    return any(name.startswith(_LIBRARIES) for name in needed_by(path)) and contains(path, _NAMESPACE)
 
 
 @functools.cache

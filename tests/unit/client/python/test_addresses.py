@@ -8,7 +8,8 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from stoker.pytorch.native import addresses
 from stoker.pytorch.native.addresses import Addresses
-from stoker.pytorch.native.extension import extension, learn_tensors
+from stoker.libstoker.extension import extension
+from stoker.pytorch.native.tensor_layout import learn_tensors
 from stoker.pytorch.tensors import keys_number
 
 

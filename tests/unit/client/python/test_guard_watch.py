@@ -15,7 +15,7 @@ from stoker.captures.words.identity import Describer
 from stoker.captures.words.paths import ROOT, Paths
 from stoker.captures.words.values import NotPortable
 from stoker.pytorch import modules, state
-from stoker.pytorch.native.extension import learn_tensors
+from stoker.pytorch.native.tensor_layout import learn_tensors
 
 pytestmark = pytest.mark.skipif(native.extension() is None, reason="stoker_guards is not built")
 

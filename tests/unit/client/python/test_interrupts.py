@@ -192,3 +192,71 @@ def test_what_a_signal_handler_raises_is_not_suppressed(watchdog):
         raise KeyError
     with pytest.raises(ValueError), signals.suppressed(KeyError):
         raise ValueError
+
+
+def walks(number, frame):
+    while frame is not None:  # To say where it hangs.
+        frame = frame.f_back
+    raise TimeoutError
+
+
+def forgets(*given):
+    del given
+    raise TimeoutError
+
+
+def forgets_all(number, frame):
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    number = frame = None
+    raise TimeoutError
+
+
+def ends(number, frame):
+    raise StopIteration
+
+
+@pytest.fixture
+def handled(request):
+    before = signal.signal(signal.SIGALRM, request.param)
+    signals.learn_handlers()
+    yield StopIteration if request.param is ends else TimeoutError
+    signal.signal(signal.SIGALRM, before)
+
+
+def by_generator():
+    return any(signal.raise_signal(signal.SIGALRM) for _ in range(1))
+
+
+def by_json():
+    class Iterates:
+        def __iter__(self):
+            try:
+                signal.raise_signal(signal.SIGALRM)
+            except StopIteration:
+                raise ValueError("no items") from None
+
+    return list(Iterates())
+
+
+@pytest.mark.parametrize("handled", [walks, forgets, forgets_all, ends], indirect=True)
+@pytest.mark.parametrize("interrupted", [by_generator, by_json])
+def test_what_a_signal_handler_raises_goes_through_whatever_became_of_it(handled, interrupted):
+    try:
+        raise handled  # Long before, and handled where it came.
+    except handled:
+        with pytest.raises(ValueError):
+            try:
+                raise ValueError
+            except Exception as error:
+                signals.let_through(error)
+                raise
+        with pytest.raises(handled):
+            try:
+                interrupted()
+            except Exception as error:
+                signals.let_through(error)
+
+
+def test_what_a_package_defines_goes_through(monkeypatch):
+    monkeypatch.setattr(signals, "_PACKAGES", (*signals._PACKAGES, __file__.removesuffix("test_interrupts.py")))
+    test_what_another_thread_raises_here_goes_through()

@@ -165,7 +165,7 @@ class _Copy:
 
     def __init__(self, folder, monkeypatch):
         self.folder = folder
-        monkeypatch.setattr(installation, "_ROOT", f"{folder}/")
+        monkeypatch.setattr(installation, "ROOT", f"{folder}/")
         monkeypatch.setenv("STOKER_CACHE_DIR", str(folder.parent / "cache"))
         for name in ("_dynamo/a.py", "_decomp/b.py", "c.py", "testing/d.py", "lib/e.py", "lib/libtorch_cpu.so"):
             self.write(name, "x = 1\n")

@@ -12,8 +12,8 @@ import sys
 
 import torch
 
-from ...pytorch.native.extension import extension, learn_tensors
 from ...pytorch.modules import HOOKS
+from ...pytorch.native.tensor_layout import extension, learn_tensors
 from ...pytorch.tensors import NUMBER_OF_HOOKS, dispatch_keys
 from ..words.paths import STEPS
 from ..words.values import decode

@@ -13,6 +13,7 @@ from ...base.signals import let_through
 from ...pytorch.marks import LEFT_ON_MODULES
 from ...pytorch.modules import CALLED, HELD
 from ...pytorch.tensors import QUESTIONS
+from ..words.abstract import Kinds, registered_with
 from ..words.held import HEAPTYPE, held
 from ..words.installed import is_installed, is_programs_class
 from ..words.paths import Unreachable, text
@@ -27,6 +28,7 @@ _OF_EVERYBODY = {class_path(cls): cls for cls in (
     collections.OrderedDict, torch.Tensor, torch.nn.Parameter, torch.nn.Module, torch.Size, torch.dtype, torch.device)}
 _OF_EVERYBODY |= {f"torch:{name}": getattr(torch, name) for name in ("layout", "memory_format", "Generator")}
 _OF_EVERYBODY |= {f"types:{name}": value for name, value in vars(types).items() if isinstance(value, type)}
+_OF_EVERYBODY = sorted(_OF_EVERYBODY.items())
 
 
 def objects_of(values, describe):
@@ -100,32 +102,34 @@ def kinds_of(nodes, values, classes):
             places[_kind_of(value)] = place
     asked = {class_path(cls): cls for cls in classes if isinstance(cls, abc.ABCMeta)}
     own = {class_path(cls): cls for cls in classes if asked and is_programs_class(cls)}
+    kinds = Kinds()
     return [
-        [path, [[place, _is_kind(kind, cls)] for kind, place in places.items()],
-         [[other, _is_kind(kind, cls)] for other, kind in sorted(own.items())], _of_everybody(cls)]
+        [path, [[place, _is_kind(kinds, kind, cls)] for kind, place in places.items()],
+         [[other, _is_kind(kinds, kind, cls)] for other, kind in sorted(own.items())], _of_everybody(kinds, cls)]
         for path, cls in sorted(asked.items())]
 
 
-def first_kind_difference(nodes, kinds, values):
+def first_kind_difference(nodes, expected_kinds, values):
     """(what, expected, found) of the first one that is not what it was, or None."""
-    for path, answers, of_classes, of_everybody in kinds:
+    kinds = Kinds()
+    for path, answers, of_classes, of_everybody in expected_kinds:
         cls = look_up(path)
         for place, expected in answers:
-            found = _is_kind(_kind_of(values[place]), cls)
+            found = _is_kind(kinds, _kind_of(values[place]), cls)
             if found != expected:
                 return f"isinstance({text(nodes, place)}, {path})", str(expected), str(found)
         for other, expected in of_classes:
-            found = _is_kind(look_up(other), cls)
+            found = _is_kind(kinds, look_up(other), cls)
             if found != expected:
                 return f"issubclass({other}, {path})", str(expected), str(found)
-        found = _of_everybody(cls)
+        found = _of_everybody(kinds, cls)
         if found != of_everybody:
             return f"what is a subclass of {path}", str(of_everybody), str(found)
     return None
 
 
-def _of_everybody(cls):
-    return [path for path, kind in sorted(_OF_EVERYBODY.items()) if _is_kind(kind, cls) is not False] + _registered(cls)
+def _of_everybody(kinds, cls):
+    return [path for path, kind in _OF_EVERYBODY if _is_kind(kinds, kind, cls) is not False] + _registered(cls)
 
 
 def _registered(cls):
@@ -135,10 +139,9 @@ def _registered(cls):
     while pending:
         each = pending.pop()
         pending += type.__subclasses__(each)
-        kinds = [reference() for reference in abc._get_dump(each)[0]] if isinstance(each, abc.ABCMeta) else ()
         found |= {
-            f"{kind.__module__}:{kind.__qualname__}" for kind in kinds
-            if kind is not None and not (is_installed(cls) and is_packages(kind.__module__))}
+            f"{kind.__module__}:{kind.__qualname__}" for kind in (registered_with(each) if isinstance(each, abc.ABCMeta) else ())
+            if not (is_installed(cls) and is_packages(kind.__module__))}
     return sorted(found)
 
 
@@ -146,11 +149,11 @@ def _kind_of(value):
     return value if isinstance(value, type) else type(value)
 
 
-def _is_kind(kind, cls):
+def _is_kind(kinds, kind, cls):
     """Whether it is; what it raises where a class cannot be asked. A protocol of attributes raises until it has been asked
     about an object, and what it looks for in one is among the names."""
     try:
-        return issubclass(kind, cls)
+        return kinds.has(cls, kind)
     except Exception as error:
         let_through(error)
         return False if held(cls, "_is_protocol") else type(error).__name__

@@ -81,13 +81,15 @@ class Describer:
         self._names = names
         self.called = ALL  # Without `names`: those of the functions of classes that count.
         self.enumerates, self.orders, self.lines = enumerates, orders, lines
-        if self.reads("__doc__") or enumerates or orders or lines:  # Which digests without names leave out.
+        self._reads_documentation = self.reads("__doc__")
+        if self._reads_documentation or enumerates or orders or lines:  # Which digests without names leave out.
             plain = None
         self._functions = {} if plain is None else dict(plain._fixed)  # id -> (function, digest)
         self._fixed = {}  # Those of them that are the same whichever names are read.
         self._owns = {} if plain is None else {cls: own for cls, own in plain._owns.items() if own.is_fixed}
         self._data = {}  # Class -> lines of its own plain data.
         self._classes = {}
+        self._modules = {}  # id of globals -> (globals, name of the module that has them)
         self._patches = {}  # Metaclass -> lines of what a program put into it.
         self._slots = {}  # Class -> what slots_of says.
         self._variable = 0  # How often a description depended on the names, or on what is being described.
@@ -160,8 +162,8 @@ class Describer:
         self._open.add(id(function))
         try:
             self._cover(function.__code__)
-            digest = f"{self.code_digest(function.__code__)} {_module_of(function)}"
-            own = list(self._own_data(function))
+            digest = f"{self.code_digest(function.__code__)} {self._module_of(function)}"
+            own = list(self._own_data(function)) if self._reads_documentation or function.__dict__ else ()
             if function.__defaults__ or function.__kwdefaults__ or function.__closure__ or own:
                 keywords = sorted((function.__kwdefaults__ or {}).items())
                 digest = digest_of(
@@ -176,6 +178,14 @@ class Describer:
         if self._variable == variable:
             self._fixed[id(function)] = (function, digest)
         return digest
+
+    def _module_of(self, function):
+        """The name of the module whose globals a function reads; "" where these are no module's that others find: one that
+        was executed anew under its old name, and generated code."""
+        read = function.__globals__
+        if id(read) not in self._modules:
+            self._modules[id(read)] = read, "" if module_with(read) is None else read["__name__"]
+        return self._modules[id(read)][1]
 
     @staticmethod
     def is_code(value):
@@ -331,7 +341,7 @@ class Describer:
 
     def _own_data(self, function):
         """What code may read of a function's own attributes."""
-        if self.reads("__doc__"):
+        if self._reads_documentation:
             yield f"__doc__ {function.__doc__!r}"
         for name, value in sorted(function.__dict__.items()) if function.__dict__ else ():
             if not name.startswith(LEFT_ON_FUNCTIONS):
@@ -392,13 +402,6 @@ class Describer:
             for constant in code.co_consts:
                 if type(constant) is types.CodeType:
                     self._cover(constant)
-
-
-def _module_of(function):
-    """The name of the module whose globals a function reads; "" where these are no module's that others find: one that was
-    executed anew under its old name, and generated code."""
-    module = module_with(function.__globals__)
-    return "" if module is None else function.__globals__["__name__"]
 
 
 def _members(cls):

@@ -24,6 +24,7 @@ _NAME = "namedtuple_"  # In place of a module's, behind which its own follows.
 _FOLDERS = (*{*_PYTHONS, *PACKAGES}, torch.__file__.removesuffix("__init__.py"))
 
 
+@functools.lru_cache(maxsize=4096)
 def is_installed_file(path):
     """`path`: of a module, or of code: a file where Python and packages are installed, one that Python holds frozen, or one
     of no Python code."""

@@ -22,7 +22,8 @@ _OF_C = (
 _OF_ANY_CLASS = ("__dict__", "__weakref__")
 _OWN = frozenset(("stoker", "torch"))  # Their digests are in the key.
 _MAX_FILES = 10_000
-_END_OF_HEADERS = re.compile(rb"\r?\n[ \t]*\r?\n")
+_END_OF_HEADERS = re.compile(rb"\n[ \t]*\r?\n")
+_BLOCK = 16 << 10
 
 
 @functools.cache
@@ -50,12 +51,24 @@ def _headers(path):
     """The part of the metadata that names its fields, as the version."""
     for file in (os.path.join(path, "METADATA"), os.path.join(path, "PKG-INFO"), path):  # An egg's may be a file.
         try:
-            with open(file, "rb") as data:
-                return _END_OF_HEADERS.split(data.read(), 1)[0]
+            with open(file, "rb", buffering=0) as data:
+                return _first_part(data)
         except OSError as error:
             let_through(error)
             continue
     return b""
+
+
+def _first_part(file):
+    """What comes before the first empty line: a project's whole description may follow."""
+    found = b""
+    while True:
+        more = file.read(_BLOCK)
+        if not more:
+            return found
+        found += more
+        if (end := _END_OF_HEADERS.search(found)) is not None:
+            return found[:end.start()].removesuffix(b"\r")
 
 
 def is_platforms_class(cls):

@@ -2,7 +2,8 @@
 
 import torch
 
-from .extension import extension, learn_tensors
+from ...libstoker.extension import extension
+from .tensor_layout import learn_tensors
 
 
 class Addresses:
