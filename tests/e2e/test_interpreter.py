@@ -1,8 +1,11 @@
 """What Python's own functions compute by, besides their arguments, is a premise: settings of the process, codecs, factories in C."""
 
+import json
 import pathlib
+import subprocess
 
 import pytest
+from e2e import forked
 from e2e.hits import start
 
 JOB = pathlib.Path(__file__).parent / "interpreter_job.py"
@@ -32,3 +35,14 @@ def test_a_codec_of_the_program_counts_where_code_encodes(recorded):
     assert changed == WARM - {"of_a_codec"}
     handled = start(recorded, JOB, "codecs.register_error('backslashreplace', lambda error: ('?' * 9, error.end))")
     assert handled == WARM - {"of_what_handles_errors"}
+
+
+def test_what_is_called_while_a_first_call_imports_gives_its_results(make_site):
+    site = make_site()
+    for hits in (False, True):
+        done = subprocess.run(
+            [forked.python(), str(JOB.with_name("nested_calls_job.py"))], env=site.env, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        said = json.loads(done.stdout)
+        assert said["inner"] and said["outer"] and said["calls"] > 5
+        assert bool(said["hits"]) is hits

@@ -1,5 +1,7 @@
 """The torch.compile backend: capture, lower, compile; eager PyTorch wherever that does not work."""
 
+import sys
+
 from .base import modes, tally
 from .base.log import logger, warn_once
 from .base.signals import learn_handlers, let_through
@@ -15,14 +17,32 @@ from .runtime import first_calls, programs, sizes
 def stoker(gm, example_inputs, *, mode=None, options=None):
     """What torch.compile(model, backend="stoker") calls. Options: verify (the first call runs beside a reference
     interpreter)."""
+    learn_handlers()
+    own = operators.kernel_of_the_program()
+    if own is not None:  # Who knows which operators are made of this one.
+        warn_once(("kernel", own), "graphs run in eager: an operator of PyTorch has a kernel of the program's, %s.", own)
+        return _eager(gm)
+    verifies = _verifies(mode, options or {})
+    try:
+        return _traced(gm, example_inputs, mode, verifies)
+    except (*aot.errors_of_dynamo(), KeyboardInterrupt):
+        raise  # Dynamo's way to start over, or to say what the user's program does wrong.
+    except Exception as error:
+        let_through(error)
+        if _records_only():
+            raise  # There is no job to keep alive.
+        warn_once(("trace", str(error)), "tracing failed, so a graph runs in eager: %s", error)
+        return _eager(gm)
+
+
+def _traced(gm, example_inputs, mode, verifies):
     # Not at the top: a process in which all starts are warm does not wait for these.
     from . import capture, varying
     from .captures.record import recording
     from .lowering import compiling, targets
     from .lowering.uncompiled import record_only
 
-    learn_handlers()
-    asked = compiling.Options(verify=_verifies(mode, options or {}), replays=modes.replays(mode))
+    asked = compiling.Options(verify=verifies, replays=modes.replays(mode))
     if not beside.is_child() and not record_only.is_on():
         connect_ahead()
         gpus_ahead.warm_up(devices.gpu_in_use())
@@ -42,27 +62,20 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
             return programs.eager(inner)
         return varying.of_graph(inner, parameters, chosen, is_training)
 
-    own = operators.kernel_of_the_program()
-    if own is not None:  # Who knows which operators are made of this one.
-        warn_once(("kernel", own), "graphs run in eager: an operator of PyTorch has a kernel of the program's, %s.", own)
-        return _eager(gm)
-    try:
-        refused = refusals.by_kernels(gm)
-        with recording.graph(gm, example_inputs) as graph:
-            function = capture.trace(gm, example_inputs, compile_graph)
-            if refused is None or beside.is_child() or record_only.is_on():  # The latter two call nothing.
-                return graph.mark(function)
-            logger.info("the first call of a graph runs in eager, which may refuse it: %s", refused)
-            first_call = first_calls.FirstCall(gm, function)
-            return graph.mark(first_call.function, first_call)
-    except (*aot.errors_of_dynamo(), KeyboardInterrupt):
-        raise  # Dynamo's way to start over, or to say what the user's program does wrong.
-    except Exception as error:
-        let_through(error)
-        if record_only.is_on():
-            raise  # There is no job to keep alive.
-        warn_once(("trace", str(error)), "tracing failed, so a graph runs in eager: %s", error)
-        return _eager(gm)
+    refused = refusals.by_kernels(gm)
+    with recording.graph(gm, example_inputs) as graph:
+        function = capture.trace(gm, example_inputs, compile_graph)
+        if refused is None or beside.is_child() or record_only.is_on():  # The latter two call nothing.
+            return graph.mark(function)
+        logger.info("the first call of a graph runs in eager, which may refuse it: %s", refused)
+        first_call = first_calls.FirstCall(gm, function)
+        return graph.mark(first_call.function, first_call)
+
+
+def _records_only():
+    """Is it on? Not where it was never loaded, nor while it is: a signal handler of the program's calls what is compiled."""
+    record_only = sys.modules.get(f"{__package__}.lowering.uncompiled.record_only")
+    return hasattr(record_only, "is_on") and record_only.is_on()
 
 
 def _eager(gm):

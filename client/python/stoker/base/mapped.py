@@ -1,14 +1,13 @@
 """Files of compiled code that are loaded into this process, and where (Linux: proc(5), elf(5))."""
 
 import functools
-import mmap
 import re
 import struct
 
 from .signals import let_through
 
 _MAPS = "/proc/self/maps"
-_LINE = re.compile(rb"^(\w+)-(\w+) (\S{4}) \S+ \S+ \S+ *(/.+)?$", re.MULTILINE)  # Not [stack] and the like.
+_LINE = rb"^(\w+)-(\w+) (\S{4}) \S+ \S+ \S+ *(/.+)?$"  # Not [stack] and the like.
 
 # Of an ELF file of 64 bits: kinds of a part of it, and of an entry of its dynamic section.
 _LOAD, _DYNAMIC = 1, 2
@@ -21,7 +20,7 @@ def mapped():
     lie in no file, path ""."""
     try:
         with open(_MAPS, "rb") as file:
-            found = _LINE.findall(file.read())
+            found = re.findall(_LINE, file.read(), re.MULTILINE)
     except OSError as error:
         let_through(error)
         return []
@@ -86,6 +85,8 @@ def _text_at(file, place):
 @functools.cache
 def contains(path, text):
     """Is it among the bytes of the file?"""
+    import mmap  # Where the extension looks at memory, nobody waits for this.
+
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return data.find(text) >= 0

@@ -17,13 +17,19 @@ def attach(is_ours):
 def _find(frame, keywords, dynamic):
     """(Installed or None, Start or None): what takes the frame's place, or what to record it for."""
     with collector.paused():
-        from .install import frames
-
-        if features.needs_graph(keywords.get("options")):
+        frames = whole_frames()
+        if frames is None or features.needs_graph(keywords.get("options")):
             return None, None
         return frames.find(
             frame.f_code, frame.f_globals.get("__name__"), dict(frame.f_locals), frame.f_globals,
             key.options_text(dynamic), _disabled, modes.replays(keywords.get("mode")))
+
+
+def whole_frames():
+    """The module; None while it is being imported further out: a signal handler of the program's calls what is compiled."""
+    from .install import frames
+
+    return frames if hasattr(frames, "IS_LOADED") else None
 
 
 def _audit(start, trace):

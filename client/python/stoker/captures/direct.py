@@ -17,6 +17,7 @@ from ..base.log import warn_of_bug
 from ..base.signals import learn_handlers, let_through
 from ..pytorch.modules import CompiledModule
 from ..pytorch.names import DIRECT
+from .attach import whole_frames
 from .store.key import digest_ahead, options_text
 from .trust import features
 
@@ -157,8 +158,9 @@ class _Call:
             return None
         learn_handlers()
         with collector.paused():
-            from .install import frames
-
+            frames = whole_frames()
+            if frames is None:
+                return None
             installed, start = frames.find(
                 code, function.__globals__.get("__name__"), dict(local_values), function.__globals__,
                 self._options, None, modes.replays(self.settings["mode"]))

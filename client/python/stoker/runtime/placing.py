@@ -1,12 +1,13 @@
 """What runs segments on a device, and whole programs again."""
 
-from .cuda_executable import CudaExecutable
 from .executable import Executable
 
 
 def executable_on(device, handle, segment, on_bind, verifies=False):
     if device.type == "cpu":
         return Executable(handle, segment, on_bind, verifies)
+    from .cuda_executable import CudaExecutable
+
     return CudaExecutable(handle, device, verifies)
 
 

@@ -15,7 +15,7 @@ from ...pytorch import devices, state
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import ALL
 from ..premises import (
-    checks, constants, environment, facts, imported, members, objects, packages, sameness, trees, untraced)
+    checks, constants, environment, facts, imported, members, objects, packages, sameness, trees)
 from ..premises.shapes import compile_expressions
 from ..words.identity import Describer
 from ..words.paths import ROOT, Scope, Unreachable, Values, evaluate, root_of, text
@@ -74,7 +74,7 @@ class GuardProgram:
             environment.first_difference(self._record["environment"])  # The seed of hashes first: it decides words of others.
             or facts.first_difference(self._record["facts"], self._describe)
             or trees.first_difference(self._record["trees"])
-            or untraced.first_difference(self._record["untraced"])
+            or _first_untraced_difference(self._record["untraced"])
             or packages.first_difference(self._record["installed"]))
         if different:
             return _code_failure(different)
@@ -230,6 +230,14 @@ class GuardProgram:
             return compiled[0](local_values)
 
         return guards_hold
+
+
+def _first_untraced_difference(words):
+    if words is None:
+        return None
+    from ..premises import untraced  # Seldom: others do not wait for it.
+
+    return untraced.first_difference(words)
 
 
 def _code_failure(different):

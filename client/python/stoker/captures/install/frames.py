@@ -141,3 +141,6 @@ def _require_own(record, key):
 def _refused(key, failure):
     warn_once("captures damaged", "a stored capture is refused: %s", failure)
     note(key.entry, "damaged", failure.reason, str(failure))
+
+
+IS_LOADED = True

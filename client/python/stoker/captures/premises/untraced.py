@@ -43,8 +43,6 @@ def untraced_of(reached, values, orders):
 
 def first_difference(untraced):
     """(what, expected, found) of the first one that is not what it was, or None."""
-    if untraced is None:
-        return None
     values = [_value_of(root) for root in untraced["roots"]]
     for root, value in zip(untraced["roots"], values):
         if value is None:
