@@ -1154,6 +1154,29 @@ def ENTRY(x):
     x = x * collections.OrderedDict(a=1)["a"] * functools.reduce(operator.mul, (1, 2)) * len(list(itertools.chain([1], [2])))
     return x * (2 if isinstance(OPTIONS, Options) and Member.ONE is Member(1) else 3)
 ''',
+    "usual_sums": '''
+PARTS = torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.Identity()])
+
+
+def ENTRY(x):
+    return sum(part(x) for part in PARTS) + sum([x, x * 2]) + functools.reduce(lambda a, b: a * b, [x, x + 1])
+''',
+    "usual_arrays": '''
+import numpy as np
+
+ADD = np.add
+
+
+def ENTRY(x):
+    return x * (2 if ADD is np.add else 3)
+''',
+    "usual_scan": '''
+from torch._higher_order_ops.associative_scan import associative_scan
+
+
+def ENTRY(x):
+    return associative_scan(lambda a, b: a + b, x, 0, combine_mode="generic")
+''',
     "usual_tables": '''
 TABLE = {"exp": torch.Tensor.exp, "sum": torch.Tensor.sum, "relu": torch.relu, "size": torch.Tensor.size}
 STEPS = [torch.Tensor.abs, torch.nn.functional.gelu, torch.sin]

@@ -6,6 +6,7 @@ in it and in what it refers to (np.pi, F.gelu, helpers.scale) stands for, and of
 to. They are checked once, when a capture is installed.
 """
 
+import functools
 import sys
 import types
 
@@ -13,6 +14,7 @@ from ...base.signals import let_through
 from ...pytorch.operators import autocast_types, operator_of, python_functions
 from ..bytecode.reads import ALL, code_inside, together
 from ..words.held import held
+from ..words.installed import is_pythons_file
 from ..words.orders import sets_in
 from ..words.plain_data import PlainData, is_code_like, method_words
 from ..words.values import NotPortable, look_up, same_words
@@ -22,6 +24,7 @@ from .module_names import is_found, present_names
 _MAX_WRAPPERS = 16
 _AS_TEXTS = "texts"
 _LAZY = ["lazy"]
+_OF_FILE = "file of "
 _ABSENT = ["absent"]
 _DATA = ["data"]  # Guards compare it.
 
@@ -161,7 +164,12 @@ def _found_as(code, modules, describe):
             if found is code or _contains(found, code):
                 return path, describe.code_digest(found)
             name = name.rpartition(".<locals>.")[0]
-    raise NotPortable("code that is not found under its name")
+    for module in modules:
+        path = f"{_OF_FILE}{module.__name__}:{code.co_qualname}"
+        found = _find(path)
+        if found is not None and describe.code_digest(found) == describe.code_digest(code):
+            return path, describe.code_digest(found)
+    raise NotPortable(f"code that is not found under its name, {code.co_qualname}")
 
 
 def _contains(outer, code):
@@ -175,6 +183,8 @@ def _contains(outer, code):
 def _find(path):
     """The code of the function under a path, below what wraps it."""
     module, _, name = path.partition(":")
+    if module.startswith(_OF_FILE):
+        return _codes_in_file(module.removeprefix(_OF_FILE)).get(name)
     found = look_up(path)
     for _ in range(_MAX_WRAPPERS):
         if isinstance(found, property):
@@ -189,6 +199,17 @@ def _find(path):
             return code if isinstance(code, types.CodeType) else None
         found = inner
     return None
+
+
+@functools.cache
+def _codes_in_file(module_name):
+    """{qualified name: code} of the functions in a file of Python's own library: PyTorch traces a copy of the module without
+    what is compiled in it (operator, heapq)."""
+    module = sys.modules.get(module_name)
+    spec = held(module, "__spec__")
+    if spec is None or not spec.has_location or not is_pythons_file(spec.origin) or not hasattr(spec.loader, "get_code"):
+        return {}
+    return {code.co_qualname: code for code in code_inside(spec.loader.get_code(module_name))}
 
 
 def _enclosed(function, name):

@@ -15,7 +15,7 @@ from ..bytecode.reads import (
 from ..bytecode.set_order import ASKING, BUILTINS, Around, shows_order
 from ..words.held import HEAPTYPE, held
 from ..words.orders import sets_in
-from ..words.paths import is_librarys
+from ..words.paths import is_platforms
 from .chains import ABSENT, look_along
 from .held_sets import Met, parts_of
 
@@ -33,7 +33,7 @@ def met_by_guards(nodes, values):
     return [
         Met(node[2] if _is_by_name(nodes, values, node) else None, node[1] == "local", value)
         for place, (node, value) in enumerate(zip(nodes, values))
-        if node[1] != "type" and not is_librarys(nodes, place)]  # A type code asks for with a call.
+        if node[1] != "type" and not is_platforms(nodes, place)]  # A type code asks for with a call.
 
 
 def _is_by_name(nodes, values, node):

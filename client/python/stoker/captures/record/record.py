@@ -29,8 +29,9 @@ from ..premises.untraced import untraced_of
 from ..store.key import FORMAT
 from ..words.code import attributes_of_global, encode_code, global_names
 from ..words.digests import digest_of
-from ..words.identity import Describer
 from ..words.generated import makers_in
+from ..words.identity import Describer
+from ..words.paths import root_of
 from ..words.values import NotPortable, encode
 from ..words.versions import packages
 from .guards import GuardWriter
@@ -137,8 +138,16 @@ def _met(writer):
 
 
 def _modules_met(writer):
-    """Those that objects hold: code has them as values."""
-    return {value for value in _met(writer) if isinstance(value, types.ModuleType)}
+    """Those that objects hold: code has them as values. Those that the compiler's modules hold are its own."""
+    nodes = writer.paths.nodes
+    return {
+        value for place, (node, value) in enumerate(zip(nodes, writer.values))
+        if isinstance(value, types.ModuleType) and node[1] != "module" and not _is_compilers(root_of(nodes, place))}
+
+
+def _is_compilers(root):
+    _, step, name = root
+    return step == "module" and name.startswith(COMPILER)
 
 
 def _classes_met(writer):

@@ -1,4 +1,4 @@
-"""NumPy's scalars, arrays and types of elements. PyTorch has loaded NumPy where it is installed."""
+"""NumPy's scalars, arrays, types of elements and functions. PyTorch has loaded NumPy where it is installed."""
 
 import hashlib
 import sys
@@ -6,9 +6,12 @@ import sys
 import torch
 
 from ...base.not_portable import NotPortable
+from .held import held
+from .installed import is_installed_file
 
 _numpy = sys.modules.get("numpy")
 _MAX_BYTES = 4096
+_FUNCTIONS = ("_ArrayFunctionDispatcher", "ufunc")
 
 
 def is_array(value):
@@ -19,6 +22,29 @@ def is_array(value):
 
 def is_dtype(value):
     return _numpy is not None and isinstance(value, _numpy.dtype)
+
+
+def is_function(value):
+    """Is it one that takes other classes' arrays, too, or a universal one? No plain function, and no class."""
+    kind = type(value)
+    return _numpy is not None and kind.__module__ == "numpy" and kind.__name__ in _FUNCTIONS
+
+
+def function_name(value):
+    """Of one that NumPy's module holds under its name: what that does its version says."""
+    module, name = held(value, "__module__"), held(value, "__qualname__") or held(value, "__name__")
+    code = held(held(value, "_implementation"), "__code__")
+    if held(sys.modules.get(module), name) is not value or code is not None and not is_installed_file(code.co_filename):
+        raise NotPortable(f"a function of NumPy's that is not found under its name, {name}")
+    return f"{module}:{name}"
+
+
+def function_of(path):
+    module, _, name = path.partition(":")
+    found = held(sys.modules.get(module), name)
+    if not is_function(found):
+        raise LookupError(f"{path} is no function of NumPy's")
+    return found
 
 
 def array_as_tensor(value):

@@ -197,6 +197,8 @@ class Describer:
         path = _path(cls)
         cls = _with_slots(cls, path)
         if self._with_data and cls.__flags__ & HEAPTYPE and path not in self.referred:
+            if is_installed(cls) and look_up(path) is not cls:  # A package's attribute may hold one of these.
+                raise NotPortable(f"a class that is not found under its name, {path}")
             self.referred[path] = cls
         return path
 

@@ -7,6 +7,7 @@ import builtins
 import sys
 
 from ...base.signals import let_through
+from ...pytorch import installation
 from .arrays import array_as_tensor
 from .held import held
 from .installed import is_pythons_file
@@ -158,8 +159,19 @@ def root_of(nodes, place):
 
 def is_librarys(nodes, place):
     """Is it reached from a module of Python's library? What its code does with that follows from Python's version."""
+    return is_pythons_file(_file_of_root(nodes, place))
+
+
+def is_platforms(nodes, place):
+    """The same, or of PyTorch."""
+    path = _file_of_root(nodes, place)
+    return is_pythons_file(path) or installation.path_in(path) is not None
+
+
+def _file_of_root(nodes, place):
+    """Of the module in which a path begins; "" where it begins otherwise."""
     _, step, name = root_of(nodes, place)
-    return step == "module" and is_pythons_file(held(sys.modules.get(name), "__file__") or "")
+    return (held(sys.modules.get(name), "__file__") or "") if step == "module" else ""
 
 
 _TEXTS = {

@@ -20,7 +20,7 @@ from ...base.not_portable import NotPortable
 from ...base.signals import let_through
 from ...pytorch.operators import OpOverload
 from ..bytecode.reads import is_ordered_by_history
-from .arrays import dtype_of, dtype_words, is_dtype
+from .arrays import dtype_of, dtype_words, function_name, function_of, is_dtype, is_function
 from .held import held, module_of_class
 from .installed import is_installed, is_installed_function
 from .numbers import float_of, float_words
@@ -55,6 +55,8 @@ def encode(value):
         return {"typing": name}
     if is_dtype(value):
         return {"elements": dtype_words(value)}
+    if is_function(value):
+        return {"of arrays": function_name(value)}
     raise NotPortable(f"a value of type {kind.__module__}.{kind.__qualname__}")
 
 
@@ -223,5 +225,6 @@ _DECODERS = {
     "function": lambda path: _imported(path, types.FunctionType, "function"),
     "op": _operator,
     "elements": dtype_of,
+    "of arrays": function_of,
     "limits": _limits_of,
 }
