@@ -35,7 +35,6 @@ def let_through(error):
     at = error.__traceback__
     if at is None or error.__context__ is None and at.tb_next is None and type(error).__module__ == "builtins":
         return  # Raised where it was caught: the usual.
-    learn_handlers()
     for each in _made_of(error):
         if _came_so(each):
             raise each
@@ -63,11 +62,15 @@ def _frames_of(error):
 
 def _came_so(error):
     frames = list(_frames_of(error))
-    for frame, interrupted in zip(frames[1:], frames):
-        if id(frame.f_code) in _handlers or _is_given(frame, interrupted):
+    foreign = [frame.f_code for frame in frames[1:] if _is_foreign(frame.f_code)]
+    if foreign:
+        learn_handlers()
+        if any(id(code) in _handlers for code in foreign):
             return True
     # No code of ours or of Python's raises what a program or a package defines.
-    return _is_foreign_module(type(error).__module__) and not any(_is_foreign(frame.f_code) for frame in frames[1:])
+    elif _is_foreign_module(type(error).__module__):
+        return True
+    return any(map(_is_given, frames[1:], frames))
 
 
 class suppressed:

@@ -190,9 +190,9 @@ class _Callback:
         from torch._dynamo.convert_frame import has_tensor_in_frame
         from torch._dynamo.types import ConvertFrameReturn
 
-        learn_handlers()
         if not has_tensor_in_frame(frame):
             return ConvertFrameReturn()  # As Dynamo decides too: there is nothing to trace.
+        learn_handlers()
         installed, token = self._find(frame, self._keywords, self._dynamic)
 
         def run_dynamo(between):

@@ -161,15 +161,15 @@ class Describer:
         variable = self._variable
         self._open.add(id(function))
         try:
-            self._cover(function.__code__)
-            digest = f"{self.code_digest(function.__code__)} {self._module_of(function)}"
+            code, defaults, keywords = function.__code__, function.__defaults__, function.__kwdefaults__  # Audit hooks see each.
+            self._cover(code)
+            digest = f"{self.code_digest(code)} {self._module_of(function)}"
             own = list(self._own_data(function)) if self._reads_documentation or function.__dict__ else ()
-            if function.__defaults__ or function.__kwdefaults__ or function.__closure__ or own:
-                keywords = sorted((function.__kwdefaults__ or {}).items())
+            if defaults or keywords or function.__closure__ or own:
                 digest = digest_of(
                     digest,
-                    repr([self._part(value) for value in function.__defaults__ or ()]),
-                    repr([(name, self._part(value)) for name, value in keywords]),
+                    repr([self._part(value) for value in defaults or ()]),
+                    repr([(name, self._part(value)) for name, value in sorted((keywords or {}).items())]),
                     repr([self._cell(cell) for cell in function.__closure__ or ()]),
                     *own)
         finally:
