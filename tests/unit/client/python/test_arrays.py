@@ -23,6 +23,25 @@ def test_a_type_of_elements_that_a_program_made_has_no_words():
             encode(value)
 
 
+def test_types_of_elements_that_are_two_have_words_of_their_own():
+    every = [np.dtype(char) for char in np.typecodes["All"] if char != "O"]
+    every += [each for each in map(np.dtype, ("c", "S1", "S3", "U2", "V4", "M8[ns]", "m8[D]")) if each.isbuiltin == 1]
+    assert len({repr(encode(each)) for each in every}) == len({(each.num, each.char, each.str) for each in every}) > 20
+    for each in every:
+        found = decode(encode(each))
+        assert found == each and (found.num, found.char, found.type) == (each.num, each.char, each.type)
+    with pytest.raises(NotPortable):
+        encode(np.dtypes.StringDType())
+
+
+def test_functions_of_numpy_are_their_names():
+    for function in (np.add, np.mean, np.linalg.norm):
+        assert decode(encode(function)) is function
+    for other in (np.frompyfunc(abs, 1, 1), np.vectorize(abs)):
+        with pytest.raises(NotPortable):
+            encode(other)
+
+
 def test_arrays_are_tensors_of_their_memory_and_have_words_by_value():
     values = np.arange(4.0)
     assert array_as_tensor(values).data_ptr() == values.ctypes.data

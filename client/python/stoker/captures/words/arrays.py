@@ -6,6 +6,7 @@ import sys
 import torch
 
 from ...base.not_portable import NotPortable
+from ...base.signals import let_through
 from .held import held
 from .installed import is_installed_file
 
@@ -66,7 +67,20 @@ def dtype_words(value):
     """Of those that are NumPy's own."""
     if value.isbuiltin != 1 or value.hasobject or value.metadata:
         raise NotPortable("a type of elements that a program made")
-    return value.str
+    # Two may be of the same size and kind: what long and long long are to C.
+    for words in (value.str, value.char):
+        if _is_made_of(value, words):
+            return words
+    raise NotPortable("a type of elements that no text tells")
+
+
+def _is_made_of(value, words):
+    try:
+        found = _numpy.dtype(words)
+    except TypeError as error:
+        let_through(error)
+        return False
+    return found == value and (type(found), found.num, found.char) == (type(value), value.num, value.char)
 
 
 def dtype_of(words):
