@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -11,10 +12,26 @@
 namespace stoker::guards {
 namespace {
 
+// What takes names with their namespace, as it stands in symbols: torch::Library::impl, which may
+// be of any namespace, torch::RegisterOperators and c10::Dispatcher::registerImpl.
+constexpr std::string_view kTakeWholeNames[] = {"7Library5_impl", "RegisterOperators",
+                                                "registerImpl"};
+// Of those that are linked with nothing that would tell: what registers anything.
+constexpr std::string_view kRegister[] = {"5torch7Library", "torch_library_impl",
+                                          "RegisterOperators", "10Dispatcher"};
+
+constexpr std::size_t kBlock = std::size_t{16} << 10;
+
 struct Asked {
   const std::vector<std::string>& libraries;
-  std::string_view folder, text;
+  std::string_view folder, space;
   std::vector<std::string> found;
+};
+
+// What a file says for the loader.
+struct Dynamic {
+  std::string_view names;  // All of them, each with a zero behind it.
+  std::vector<std::string_view> needed;
 };
 
 std::span<const ElfW(Phdr)> PartsOf(const dl_phdr_info& file) {
@@ -26,44 +43,100 @@ const T* InMemory(const dl_phdr_info& file, ElfW(Addr) address) {
   return reinterpret_cast<const T*>(file.dlpi_addr + address);
 }
 
-bool IsLinked(const dl_phdr_info& file, const std::vector<std::string>& libraries) {
+Dynamic DynamicOf(const dl_phdr_info& file) {
   const auto parts = PartsOf(file);
   const auto dynamic = std::ranges::find(parts, ElfW(Word){PT_DYNAMIC}, &ElfW(Phdr)::p_type);
-  if (dynamic == parts.end()) return false;
+  if (dynamic == parts.end()) return {};
   const auto* const first = InMemory<ElfW(Dyn)>(file, dynamic->p_vaddr);
   const char* names = nullptr;
+  std::size_t size = 0;
   for (const auto* entry = first; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRSZ) size = entry->d_un.d_val;
     if (entry->d_tag != DT_STRTAB) continue;
     // The loader writes addresses there, but not into what it may not write, as the kernel's file.
     const ElfW(Addr) address = entry->d_un.d_ptr;
     names = address < file.dlpi_addr ? InMemory<char>(file, address)
                                      : reinterpret_cast<const char*>(address);
   }
-  if (names == nullptr) return false;
+  if (names == nullptr) return {};
+  Dynamic found{{names, size}, {}};
   for (const auto* entry = first; entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag != DT_NEEDED) continue;
-    const std::string_view needed = names + entry->d_un.d_val;
-    if (std::ranges::any_of(libraries, [&](const auto& it) { return needed.starts_with(it); })) {
+    if (entry->d_tag == DT_NEEDED) found.needed.emplace_back(names + entry->d_un.d_val);
+  }
+  return found;
+}
+
+bool Holds(std::string_view text, std::string_view part) {
+  return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
+}
+
+bool HoldsAny(std::string_view text, std::span<const std::string_view> parts) {
+  return std::ranges::any_of(parts, [&](std::string_view part) { return Holds(text, part); });
+}
+
+bool Uses(const Dynamic& dynamic, const std::vector<std::string>& libraries) {
+  const bool is_linked = std::ranges::any_of(dynamic.needed, [&](std::string_view needed) {
+    return std::ranges::any_of(libraries, [&](const auto& it) { return needed.starts_with(it); });
+  });
+  return is_linked || HoldsAny(dynamic.names, kRegister);
+}
+
+// Is a word of four bytes somewhere in there? Many times as fast as memmem().
+bool MayHold(std::string_view text, std::string_view word) {
+  std::uint32_t wanted = 0;
+  std::memcpy(&wanted, word.data(), sizeof wanted);
+  std::uint32_t found = 0;
+  for (std::size_t first = 0; first < sizeof wanted; ++first) {
+    if (text.size() < first + sizeof wanted) break;
+    const char* const begin = text.data() + first;
+    const std::size_t count = (text.size() - first) / sizeof wanted;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint32_t here = 0;
+      std::memcpy(&here, begin + i * sizeof wanted, sizeof here);
+      found |= static_cast<std::uint32_t>(here == wanted);
+    }
+  }
+  return found != 0;
+}
+
+// Does this part of memory name the namespace otherwise than before "::", or within a longer name?
+// Sets `in_names` where it does there.
+bool NamesAlone(std::string_view text, std::string_view space, bool& in_names) {
+  for (std::size_t at = 0; (at = text.find(space, at)) != text.npos; at += space.size()) {
+    const std::string_view behind = text.substr(at + space.size());
+    if (behind.starts_with("::")) {
+      in_names = true;
+    } else if (at == 0 || text[at - 1] != '_' || !behind.starts_with('_')) {
       return true;
     }
   }
   return false;
 }
 
-bool Holds(const dl_phdr_info& file, std::string_view text) {
-  return std::ranges::any_of(PartsOf(file), [&](const ElfW(Phdr) & part) {
-    const bool is_constant =
-        part.p_type == PT_LOAD && (part.p_flags & PF_R) != 0 && (part.p_flags & PF_W) == 0;
-    return is_constant && memmem(InMemory<char>(file, part.p_vaddr), part.p_filesz, text.data(),
-                                 text.size()) != nullptr;
-  });
+bool NamesAlone(const dl_phdr_info& file, std::string_view space, bool& in_names) {
+  for (const ElfW(Phdr) & part : PartsOf(file)) {
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_R) == 0 || (part.p_flags & PF_W) != 0) {
+      continue;
+    }
+    std::string_view left{InMemory<char>(file, part.p_vaddr), part.p_filesz};
+    while (!left.empty()) {  // Blocks with a little of the next one, in which a name may end.
+      const std::string_view block = left.substr(0, kBlock + space.size() + 2);
+      if (MayHold(block, space) && NamesAlone(block, space, in_names)) return true;
+      left.remove_prefix(std::min(kBlock, left.size()));
+    }
+  }
+  return false;
 }
 
 int Ask(dl_phdr_info* file, std::size_t, void* words) {
   auto& asked = *static_cast<Asked*>(words);
   const std::string_view name = file->dlpi_name;
-  if (!name.starts_with(asked.folder) && IsLinked(*file, asked.libraries) &&
-      Holds(*file, asked.text)) {
+  if (name.starts_with(asked.folder)) return 0;
+  const Dynamic dynamic = DynamicOf(*file);
+  if (!Uses(dynamic, asked.libraries)) return 0;
+  bool in_names = false;
+  if (NamesAlone(*file, asked.space, in_names) ||
+      (in_names && HoldsAny(dynamic.names, kTakeWholeNames))) {
     asked.found.emplace_back(name);
   }
   return 0;
@@ -71,9 +144,10 @@ int Ask(dl_phdr_info* file, std::size_t, void* words) {
 
 }  // namespace
 
-std::vector<std::string> LoadedFilesThatHold(const std::vector<std::string>& libraries,
-                                             std::string_view folder, std::string_view text) {
-  Asked asked{libraries, folder, text, {}};
+std::vector<std::string> LoadedFilesThatMayRegister(const std::vector<std::string>& libraries,
+                                                    std::string_view folder,
+                                                    std::string_view space) {
+  Asked asked{libraries, folder, space, {}};
   dl_iterate_phdr(Ask, &asked);
   return std::move(asked.found);
 }

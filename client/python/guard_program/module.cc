@@ -188,16 +188,18 @@ std::string BytesOf(PyObject* words) {
   return {data, static_cast<std::size_t>(size)};
 }
 
-PyObject* FilesThatHold(PyObject*, PyObject* words) {
+PyObject* FilesThatMayRegister(PyObject*, PyObject* words) {
   return Guarded([&]() -> PyObject* {
-    PyObject *libraries, *folder, *text;
-    if (!PyArg_ParseTuple(words, "O!SS", &PyTuple_Type, &libraries, &folder, &text)) return nullptr;
+    PyObject *libraries, *folder, *space;
+    if (!PyArg_ParseTuple(words, "O!SS", &PyTuple_Type, &libraries, &folder, &space))
+      return nullptr;
     std::vector<std::string> begins;
     for (Py_ssize_t i = 0; i < PyTuple_Size(libraries); ++i) {
       begins.push_back(BytesOf(PyTuple_GetItem(libraries, i)));
     }
     const Reference names = OrThrow(PyList_New(0));
-    for (const std::string& name : LoadedFilesThatHold(begins, BytesOf(folder), BytesOf(text))) {
+    for (const std::string& name :
+         LoadedFilesThatMayRegister(begins, BytesOf(folder), BytesOf(space))) {
       const Reference path = OrThrow(PyUnicode_DecodeFSDefault(name.c_str()));
       if (PyList_Append(names.get(), path.get()) < 0) throw PythonError();
     }
@@ -267,9 +269,9 @@ PyMethodDef functions[] = {
      "(list, places, torch.Tensor): what lie_at() takes, or None where that cannot be seen."},
     {"lie_at", LieAt, METH_VARARGS,
      "(what addresses_of() gave, list): do the tensors at its places of the list lie there?"},
-    {"files_that_hold", FilesThatHold, METH_VARARGS,
-     "((library, ...), folder, text), in bytes: the loaded files of compiled code that are linked "
-     "with a library whose name begins so, lie not below the folder and hold the text."},
+    {"files_that_may_register", FilesThatMayRegister, METH_VARARGS,
+     "((library, ...), folder, namespace), in bytes: the loaded files of compiled code that use a "
+     "library whose name begins so, lie not below the folder and name the namespace."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

@@ -2,6 +2,7 @@
 another thread has raised here (PyThreadState_SetAsyncExc)."""
 
 import functools
+import gc
 import inspect
 import os
 import signal
@@ -18,15 +19,19 @@ _CALLED_FILES = tuple(os.path.join(folder, name, "") for folder in _PACKAGES for
 _NOT_FOREIGN = sys.stdlib_module_names - {"__main__"} | {"builtins", *_CALLED}  # Some have no file, or lie anywhere.
 _MAX_DEPTH = 8  # Of exceptions that others were raised for, and of what a handler consists of.
 
+# Kinds of what calls another one -> where that stands.
+_WRAPPERS = {
+    types.MethodType: "__func__", staticmethod: "__func__", classmethod: "__func__", types.MethodWrapperType: "__self__",
+    functools.partial: "func", functools.partialmethod: "func", type(functools.lru_cache(min)): "__wrapped__"}
+
 _handlers = {}  # id -> code object of what handled a signal when somebody looked.
 
 
 def learn_handlers():
     """Before it may be interrupted: a handler may take itself away before it raises."""
-    for handler in map(signal.getsignal, range(1, signal.NSIG)):
+    for handler in [signal.getsignal(number) for number in range(1, signal.NSIG)]:
         if not (handler is None or isinstance(handler, int)):  # signal.SIG_DFL and SIG_IGN are numbers.
-            for code in filter(_is_foreign, _codes_of(handler)):  # PyTorch's may run for anybody.
-                _handlers[id(code)] = code
+            _handlers.update((id(code), code) for code in _codes_of(handler) if _is_foreign(code))  # PyTorch's run for anybody.
 
 
 def let_through(error):
@@ -65,12 +70,12 @@ def _came_so(error):
     foreign = [frame.f_code for frame in frames[1:] if _is_foreign(frame.f_code)]
     if foreign:
         learn_handlers()
-        if any(id(code) in _handlers for code in foreign):
+        if any(id(code) in _handlers and _is_of_one(code) for code in foreign):
             return True
     # No code of ours or of Python's raises what a program or a package defines.
     elif _is_foreign_module(type(error).__module__):
         return True
-    return any(map(_is_given, frames[1:], frames))
+    return any(_is_given(*pair) for pair in zip(frames[1:], frames))
 
 
 class suppressed:
@@ -89,8 +94,13 @@ class suppressed:
         return True
 
 
+def _is_of_one(code):
+    """Has no second function this code? All that a decorator makes have that of its wrapper."""
+    return sum(isinstance(each, types.FunctionType) for each in gc.get_referrers(code)) < 2
+
+
 def _is_given(frame, interrupted):
-    """A signal handler is given the frame into which it comes."""
+    """A signal handler is given the number of the signal, and the frame into which it comes."""
     code, count = frame.f_code, frame.f_code.co_argcount
     takes_more = bool(code.co_flags & inspect.CO_VARARGS)
     if count < 2 and not takes_more:
@@ -99,20 +109,29 @@ def _is_given(frame, interrupted):
     values = [held.get(name) for name in code.co_varnames[:count]]
     if takes_more:
         values += held.get(code.co_varnames[count + code.co_kwonlyargcount], ())
-    return any(value is interrupted for value in values)
+    return any(
+        isinstance(number, int) and 0 < number < signal.NSIG and value is interrupted for number, value in zip(values, values[1:]))
 
 
 def _codes_of(handler, depth=0):
     """Of what runs when it is called, as far as that can be told."""
     if isinstance(handler, types.FunctionType):
         yield handler.__code__
-    elif isinstance(handler, (types.MethodType, functools.partial)) and depth < _MAX_DEPTH:
-        yield from _codes_of(handler.__func__ if isinstance(handler, types.MethodType) else handler.func, depth + 1)
-    elif callable(handler) and depth < _MAX_DEPTH:
-        names = ("__new__", "__init__") if isinstance(handler, type) else ("__call__",)
-        for base in (handler if isinstance(handler, type) else type(handler)).__mro__:
-            for found in filter(None, map(vars(base).get, names)):
-                yield from _codes_of(getattr(found, "__func__", found), depth + 1)
+    elif depth < _MAX_DEPTH:
+        for part in _parts_of(handler):
+            yield from _codes_of(part, depth + 1)
+
+
+def _parts_of(handler):
+    for kind, name in _WRAPPERS.items():
+        if isinstance(handler, kind):
+            return [getattr(handler, name)]
+    if not callable(handler):
+        return []
+    is_class = isinstance(handler, type)
+    names = ("__new__", "__init__") if is_class else ("__call__",)
+    return [
+        vars(base)[name] for base in (handler if is_class else type(handler)).__mro__ for name in names if name in vars(base)]
 
 
 def _is_foreign_module(name):

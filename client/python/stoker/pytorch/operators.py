@@ -34,7 +34,7 @@ _MADE_BY_IMPORTS = frozenset(("aten/to_dense/FuncTorchDynamicLayerFrontMode", "a
 _FOR_OTHERS = ("library.py", "_library")
 # PyTorch's, that an extension in C++ is linked with.
 _LIBRARIES = ("libtorch", "libc10")
-_NAMESPACE = b"\0aten\0"
+_NAMESPACE = b"aten"  # A compiler may write it into an instruction, without what ends a text.
 
 
 def look_at_real_tensors():
@@ -197,7 +197,7 @@ def _files_with_kernels():
     module = extension()
     if module is None:
         return frozenset(path for _, _, path in mapped() if _may_have_kernels(path))
-    return frozenset(module.files_that_hold(
+    return frozenset(module.files_that_may_register(
         tuple(map(os.fsencode, _LIBRARIES)), os.fsencode(installation.ROOT), _NAMESPACE))
 
 

@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import inspect
 import operator
 import signal
 import sys
@@ -238,7 +239,18 @@ def by_json():
     return list(Iterates())
 
 
-@pytest.mark.parametrize("handled", [walks, forgets, forgets_all, ends], indirect=True)
+class ByPartialMethod:
+    __call__ = functools.partialmethod(forgets)
+
+
+class Made:
+    def __new__(cls, *given):
+        forgets(*given)
+
+
+@pytest.mark.parametrize("handled", [
+    walks, forgets, forgets_all, ends, walks.__call__, functools.lru_cache(walks), functools.partial(forgets.__call__, 1),
+    ByPartialMethod(), Made], indirect=True)
 @pytest.mark.parametrize("interrupted", [by_generator, by_json])
 def test_what_a_signal_handler_raises_goes_through_whatever_became_of_it(handled, interrupted):
     try:
@@ -260,3 +272,31 @@ def test_what_a_signal_handler_raises_goes_through_whatever_became_of_it(handled
 def test_what_a_package_defines_goes_through(monkeypatch):
     monkeypatch.setattr(signals, "_PACKAGES", (*signals._PACKAGES, __file__.removesuffix("test_interrupts.py")))
     test_what_another_thread_raises_here_goes_through()
+
+
+def logged(function):
+    def wrapper(*arguments):
+        return function(*arguments)
+
+    return wrapper
+
+
+def refuses(kind):
+    raise LookupError(kind)
+
+
+def refuses_for(kind, frame):
+    raise LookupError(kind, frame)
+
+
+@pytest.mark.parametrize("refuse", [
+    lambda: logged(refuses)(int), lambda: refuses_for(int, inspect.currentframe()), lambda: refuses_for("x", inspect.currentframe())])
+def test_what_a_program_raises_is_an_answer_though_a_handler_looks_alike(refuse):
+    before = signal.signal(signal.SIGALRM, logged(refuses_for))
+    try:
+        with signals.suppressed(LookupError):
+            refuse()
+        with pytest.raises(LookupError), signals.suppressed(LookupError):
+            signal.raise_signal(signal.SIGALRM)
+    finally:
+        signal.signal(signal.SIGALRM, before)

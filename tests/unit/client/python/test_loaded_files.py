@@ -1,6 +1,9 @@
 """Which loaded files of compiled code may hold kernels: as the extension sees them in memory, beside what lies on disk."""
 
+import ctypes
 import os
+import shutil
+import subprocess
 
 import pytest
 import torch
@@ -13,22 +16,52 @@ LIBRARIES = (b"libtorch", b"libc10")
 ROOT = os.path.join(os.path.dirname(torch.__file__), "")
 
 
-@pytest.mark.parametrize("text", [b"\0aten\0", b"pybind11", b"\0a text that nothing holds\0"])
-def test_files_are_those_on_disk(text):
+def registering(space, folder=b"/nowhere/"):
+    return {os.path.realpath(path) for path in extension().files_that_may_register(LIBRARIES, folder, space)}
+
+
+def test_files_are_those_on_disk():
     expected = {
-        path for _, _, path in mapped() if path and contains(path, text)
+        os.path.realpath(path) for _, _, path in mapped() if path and contains(path, b"pybind11")
         and any(os.fsencode(name).startswith(LIBRARIES) for name in needed_by(path))}
-    found = extension().files_that_hold(LIBRARIES, b"/nowhere/", text)
-    assert set(map(os.path.realpath, found)) == set(map(os.path.realpath, expected))
-    assert bool(found) is (b"nothing" not in text)
+    assert expected and registering(b"pybind11") >= expected
+    assert not registering(b"a namespace that nothing names")
 
 
 def test_those_below_a_folder_are_left_out():
-    found = extension().files_that_hold(LIBRARIES, os.fsencode(ROOT), b"pybind11")
-    assert not [path for path in found if path.startswith(ROOT)]
+    assert not [path for path in registering(b"pybind11", os.fsencode(ROOT)) if path.startswith(ROOT)]
+
+
+SOURCE = """
+#include <string>
+struct Library { std::string name; };
+namespace torch { struct Library { void _impl(const char*); }; }
+__attribute__((noinline)) void torch::Library::_impl(const char* name) { asm volatile("" : : "r"(name)); }
+extern "C" void* make(const char* more) { return new Library{%s}; }
+extern "C" void use(torch::Library& library) { library._impl(%s); }
+"""
+
+
+@pytest.mark.parametrize("made, used, is_seen", [
+    ('"zqxj"', '""', True),  # A short text, which may stand in an instruction alone.
+    ('"libzqxj"', '""', True),  # Of two texts, of which one is the end of the other, one may be left.
+    ('""', '"zqxj::sin"', True),
+    ('""', '""', False)])
+@pytest.mark.parametrize("level", ["-O0", "-O3"])
+def test_a_namespace_is_seen_however_it_was_compiled(tmp_path, made, used, is_seen, level):
+    compiler = shutil.which("clang++-22") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no compiler of C++ is installed")
+    (tmp_path / "made.cc").write_text(SOURCE % (made, used))
+    path = tmp_path / "made.so"
+    subprocess.run([compiler, level, "-shared", "-fPIC", "-o", path, tmp_path / "made.cc"], check=True)
+    library = ctypes.CDLL(str(path))
+    path.unlink()  # What was loaded counts.
+    assert (str(path) in extension().files_that_may_register(LIBRARIES, b"/nowhere/", b"zqxj")) is is_seen
+    assert library.make
 
 
 @pytest.mark.parametrize("words", [(), (1, b"", b""), ((1,), b"", b""), ((), "", b"")])
 def test_other_words_are_refused(words):
     with pytest.raises(TypeError):
-        extension().files_that_hold(*words)
+        extension().files_that_may_register(*words)
