@@ -3,7 +3,8 @@
 
 A handler runs between any two instructions, and may raise anything. So whoever catches one of Python's own exceptions in
 client/python/stoker hands it to base.signals.let_through, or raises it again; `suppressed` is there in place of
-contextlib.suppress.
+contextlib.suppress. And `map` and `filter` call nothing that is written in Python: they take a handler's StopIteration for the
+end of what they go through, where a generator makes a RuntimeError of it, which let_through knows.
 """
 
 import ast
@@ -28,6 +29,9 @@ ELSEWHERE = {
     "runtime/gpu_memory.py": "called from C, which nothing may pass through",
     "runtime/host_calls.py": "called from C, and raised again behind it",
 }
+# Where a premise that is left out would be no wrong one: what runs when all have been checked.
+NO_PREMISES = ("runtime/",)
+_OF_C = {"operator", "str", "bytes", "dict", "set", "math", "torch"}
 _ANY = {name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)}
 _ANY |= {"BaseException"}
 
@@ -48,6 +52,16 @@ def _goes_on(handler):
     return hands_on or isinstance(last, ast.Raise) and last.exc is None
 
 
+def _may_be_interrupted(call):
+    """Is it a `map` or `filter` of something that is not known to be written in C?"""
+    if not (isinstance(call.func, ast.Name) and call.func.id in ("map", "filter") and len(call.args) > 1):
+        return False
+    called = call.args[0]
+    if isinstance(called, ast.Attribute):
+        return ast.unparse(called.value).partition(".")[0] not in _OF_C
+    return not (isinstance(called, ast.Constant) or isinstance(called, ast.Name) and hasattr(builtins, called.id))
+
+
 def complaints(files):
     """Complaints, path:line: message, about files given as {path: text}."""
     found = []
@@ -61,6 +75,8 @@ def complaints(files):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "contextlib.suppress" and any(
                     ast.unparse(kind) in _ANY for kind in node.args):
                 found.append(f"{path}:{node.lineno}: what a signal handler raised may be lost here: suppressed() lets it through.")
+            if isinstance(node, ast.Call) and _may_be_interrupted(node) and not own.startswith(NO_PREMISES):
+                found.append(f"{path}:{node.lineno}: a signal handler's StopIteration would end it unseen: a generator does not.")
     return found
 
 

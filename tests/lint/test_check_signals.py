@@ -26,3 +26,9 @@ def test_python_s_own_way_to_suppress_is_not_used():
     assert len(complaints("with contextlib.suppress(OSError):\n    f()\n")) == 1
     assert not complaints("with contextlib.suppress(NotPortable):\n    f()\n")
     assert not complaints("with suppressed(OSError):\n    f()\n")
+
+
+def test_what_goes_through_things_calls_nothing_that_a_handler_ends_unseen():
+    assert len(complaints("any(map(f, values))\nlist(filter(self.f, values))\n")) == 2
+    assert not complaints("map(len, values), filter(None, values), map(operator.neg, values), (f(x) for x in values)\n")
+    assert not complaints("map(f, values)\n", "client/python/stoker/runtime/binding.py")

@@ -264,7 +264,7 @@ def at(value, values):
 
 def varies(value):
     """Is there a Dim in it, as at() looks?"""
-    return isinstance(value, Dim) or isinstance(value, (tuple, list)) and any(map(varies, value))
+    return isinstance(value, Dim) or isinstance(value, (tuple, list)) and any(varies(each) for each in value)
 
 
 def same(left, right):

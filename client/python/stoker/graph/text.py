@@ -211,7 +211,7 @@ class GraphText:
         return self.node("reverse", (x,), f" {{dims={ints(dims)}}}", x.dtype, x.shape)
 
     def pad(self, x, value, low, high, interior=None):
-        low, high, interior = map(numbers, (low, high, interior or (0,) * x.rank))
+        low, high, interior = (numbers(each) for each in (low, high, interior or (0,) * x.rank))
         shape = tuple(
             before + size + max(0, size - 1) * between + after
             for size, before, after, between in zip(x.shape, low, high, interior))
@@ -250,7 +250,7 @@ class GraphText:
         return self.node("arg_reduce", (x,), f' {{dim={dim}, kind="{kind}"}}', "i64", shape)
 
     def reduce_window(self, kind, x, window, strides, low, high, dilation):
-        window, strides, low, high, dilation = map(numbers, (window, strides, low, high, dilation))
+        window, strides, low, high, dilation = (numbers(each) for each in (window, strides, low, high, dilation))
         shape = tuple(
             (size + before + after - (extent - 1) * spread - 1) // step + 1
             for size, extent, step, before, after, spread
@@ -285,7 +285,7 @@ class GraphText:
     def convolution(self, x, w, strides, low, high, dilation, lhs_dilation, groups):
         for image in (x, w):  # There is a kernel for each size of images.
             numbers(image.shape[1:])
-        strides, low, high, dilation, lhs_dilation = map(numbers, (strides, low, high, dilation, lhs_dilation))
+        strides, low, high, dilation, lhs_dilation = (numbers(each) for each in (strides, low, high, dilation, lhs_dilation))
         spatial = tuple(
             ((size - 1) * spread + 1 + before + after - (extent - 1) * gap - 1) // step + 1
             for size, extent, step, before, after, gap, spread

@@ -124,7 +124,7 @@ class ForAllSizes:
     def _in_parts(self, arguments, needing):
         """A Program, maybe with Parts; None where there is none, or nothing in it is compiled for all sizes."""
         try:
-            while all(map(self._has, needing)):
+            while all(self._has(each) for each in needing):
                 cut = parts.without(self._gm, needing, self._parameters, self._make_part) if needing else self._gm
                 found = set()
                 program = lower_for_all(cut, self._parameters, arguments, self._draws_inside, found)

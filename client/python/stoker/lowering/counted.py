@@ -36,7 +36,7 @@ def of_computed(gm):
 def from_first(gm):
     """The graph, or a copy of it in which what is computed lies row-major where its elements are counted, the first of
     them the first of the memory. All sizes are numbers. Unsupported where others are counted than its own."""
-    if not any(map(_is_of_computed, gm.graph.nodes)):
+    if not any(_is_of_computed(each) for each in gm.graph.nodes):
         return gm
     graph = torch.fx.Graph()
     graph.output(graph.graph_copy(gm.graph, {}))

@@ -69,7 +69,7 @@ def hands_on_state(node):
 
 def _has_draws(graph):
     if graph not in _drawing:
-        _drawing[graph] = any(map(_draws, graph.nodes))
+        _drawing[graph] = any(_draws(each) for each in graph.nodes)
     return _drawing[graph]
 
 

@@ -203,7 +203,7 @@ class _Factors:
         self._graph = graph
         first = next((node for node in graph.nodes if node.op != "placeholder"), None)
         chains = [chain for chain in chains if chain.link.norm is not None]
-        held = [chain for chain in chains if all(map(_is_held, chain.links))]
+        held = [chain for chain in chains if all(_is_held(each) for each in chain.links)]
         for group in [held, *([chain] for chain in chains if chain not in held)]:
             if group:
                 with graph.inserting_before(first if group is held else group[0].nodes[-1]):

@@ -91,10 +91,10 @@ def call_of(node, results, awaited):
             known = value.meta["val"]
             return Slot(operands.setdefault(value, len(operands))) if is_tensor(known) else known
         if isinstance(value, (list, tuple)):
-            return list(map(argument, value))
+            return [argument(each) for each in value]
         return value
 
-    arguments = list(map(argument, node.args))
+    arguments = [argument(each) for each in node.args]
     keywords = {name: argument(value) for name, value in node.kwargs.items()}
     seen = [seen_of(source) for source in operands]
     orders = [order for _, order in seen] + [None] * len(awaited)
@@ -118,7 +118,7 @@ def _counted(argument, sizes):
     """An argument of a HostCall, with Dims that count `sizes`."""
     if isinstance(argument, Dim):
         return from_words(to_words(argument), lambda number: symbol(_place_of(number, sizes)))
-    return list(map(_counted, argument, [sizes] * len(argument))) if type(argument) is list else argument
+    return [_counted(*each) for each in zip(argument, [sizes] * len(argument))] if type(argument) is list else argument
 
 
 def _place_of(number, sizes):
@@ -135,7 +135,7 @@ def apart(hosted, outside):
     nodes that no segment makes."""
     ahead = _apart(hosted, lambda node, found: all(
         source in outside or source in found or isinstance(source.meta.get("val"), NUMBERS)
-        for source in map(_owner, node.all_input_nodes)))
+        for source in (_owner(each) for each in node.all_input_nodes)))
     behind = _apart(hosted[::-1], lambda node, found: all(
         user.op == "output" or user in outside or user in found for user in _users(node)))
     return ahead | behind

@@ -15,7 +15,7 @@ def lies_otherwise(node):
     values = [source.meta["val"] for source in indices if source is not None]
     if any(isinstance(size, int) and size == 1 for size in node.meta["val"].shape):
         values.append(x.meta["val"])
-    return not all(map(is_row_major, values))
+    return not all(is_row_major(each) for each in values)
 
 
 def strides_of(shape, x, indices):

@@ -356,7 +356,7 @@ class _Lowering:
     def program(self):
         steps = []
         for place in range(max([len(self.levels), *(level + 1 for level in self.eager)])):
-            steps.extend(map(self._eager_call, self.eager.get(place, ())))
+            steps.extend(self._eager_call(each) for each in self.eager.get(place, ()))
             if place < len(self.levels):
                 steps.extend(self.levels[place].steps(self.slot_of, self._updates_at(place)))
         steps.extend(

@@ -157,10 +157,10 @@ class _Cut:
         parameters = tuple(
             place for place, node in enumerate(inner.sources) if node in self._parameters or node.op == "get_attr")
         made = Part(
-            *self._make(inner.module(results), parameters), any(map(may_draw, nodes)),
+            *self._make(inner.module(results), parameters), any(may_draw(each) for each in nodes),
             (*(node.name for node in inner.sources), *inner.sizes.values()))
         call = self._graph.call_function(
-            made, (*(self._made[node] for node in inner.sources), *map(self._symbol, inner.sizes)))
+            made, (*(self._made[node] for node in inner.sources), *(self._symbol(each) for each in inner.sizes)))
         call.meta["val"] = [
             without_sizes(node.meta["val"]) if node in self._unknown else node.meta.get("val") for node in results]
         for place, node in enumerate(results):

@@ -206,7 +206,7 @@ class _Region(Mapping):
         if rule is None or node.target in COUNTING:
             raise Unsupported(f"in its graph: {name}, which has no mapping")
         try:
-            require_kernel(name, [value.dtype for value in map(self.values.get, node.all_input_nodes)
+            require_kernel(name, [value.dtype for value in (self.values.get(each) for each in node.all_input_nodes)
                                   if isinstance(value, Value)], self.device.type)
             self.map(node, rule)
         except (Unsupported, NoKernel) as error:
@@ -229,7 +229,7 @@ def _values_in(gm, given):
     placeholders = gm.graph.find_nodes(op="placeholder")
     with fake_mode(runs_graphs=True):
         try:
-            Propagation(gm).run(*map(_input_like, given, placeholders))
+            Propagation(gm).run(*(_input_like(*each) for each in zip(given, placeholders)))
         except errors_of_unknown_sizes():
             raise Unsupported("in its graph: a size, or a number, that only a run knows") from None
     return found

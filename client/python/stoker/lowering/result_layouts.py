@@ -121,7 +121,7 @@ def _input_again(value):
 def _again(value):
     """What is not computed here, in the mode that is on."""
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_again, value))
+        return type(value)(_again(each) for each in value)
     return _made_again(value, value.stride()) if isinstance(value, torch.Tensor) else value
 
 

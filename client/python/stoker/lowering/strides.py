@@ -22,7 +22,7 @@ class _Seen(NamedTuple):
 def without_restriding(gm):
     """The graph, or a copy of it that says by views what as_strided and its gradient do there. PyTorch uses them to say how
     an image of one place lies."""
-    if not any(map(_is_restriding, gm.graph.nodes)):
+    if not any(_is_restriding(each) for each in gm.graph.nodes):
         return gm
     gm = copy_of(gm)
     for node in list(gm.graph.nodes):

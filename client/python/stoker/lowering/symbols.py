@@ -104,18 +104,18 @@ def has_sizes(node):
 def _lacks_sizes(value):
     if isinstance(value, SizedTensor):
         return None in value.shape
-    return isinstance(value, (list, tuple)) and any(map(_lacks_sizes, value))
+    return isinstance(value, (list, tuple)) and any(_lacks_sizes(each) for each in value)
 
 
 def _has_numbers(value):
     if is_tensor(value):
         return all(type(size) is int for kind in ("size", "stride") for size in sizes_of(value, kind))
-    return all(map(_has_numbers, value)) if isinstance(value, (list, tuple)) else not isinstance(value, SYMBOLIC)
+    return all(_has_numbers(each) for each in value) if isinstance(value, (list, tuple)) else not isinstance(value, SYMBOLIC)
 
 
 def _without_symbols(value):
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_without_symbols, value))
+        return type(value)(_without_symbols(each) for each in value)
     return without_sizes(value) if isinstance(value, torch.Tensor) and not _has_numbers(value) else value
 
 

@@ -34,7 +34,7 @@ def as_run(gm):
     than they need."""
     gm = without_restriding(gm)
     device_type = device_of(gm).type
-    if "convolution" in ABSENT[device_type] and all(map(has_sizes, gm.graph.nodes)):
+    if "convolution" in ABSENT[device_type] and all(has_sizes(each) for each in gm.graph.nodes):
         gm = taken_apart(fused(gm))
     attention = OF_LIBRARIES[device_type] - {str(FUSED)}
     return merged(without_known_masks(gm, attention), attention)

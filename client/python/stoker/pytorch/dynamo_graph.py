@@ -42,7 +42,7 @@ def made_of_numbers(gm):
 
 def _are_numbers(value):
     if isinstance(value, (list, tuple)):
-        return all(map(_are_numbers, value))
+        return all(_are_numbers(each) for each in value)
     return type(value) in (bool, int, float, complex)
 
 
@@ -52,7 +52,7 @@ def _give_apart(node):
     place = _GRAPHS.get(str(node.target)) if node.op == "call_function" else None
     if place is None or place >= len(node.args):
         return False
-    given = [memory for memory in map(_memory_of, node.args[place:]) for memory in memory]
+    given = [memory for memory in (_memory_of(each) for each in node.args[place:]) for memory in memory]
     carried = list(node.args[place])
     shared = [each for each in carried if any(given.count(memory) > 1 for memory in _memory_of(each))]
     if not shared:
@@ -108,7 +108,7 @@ def for_their_effect(gm):
 def _is_for_its_effect(node):
     return node.op == "call_function" and isinstance(
         node.target, (types.FunctionType, types.BuiltinFunctionType)) and node.meta.get(GIVEN) is None and all(
-        map(_is_for_its_effect, node.all_input_nodes))
+        _is_for_its_effect(each) for each in node.all_input_nodes)
 
 
 def _name_of(function):

@@ -152,9 +152,9 @@ class _Notes:
                 places.setdefault(path, set()).add(positions)
         guards = sorted({*(output_graph.guards or ()), *self.unguarded.skipped(output_graph)}, key=Guard.sort_key)
         return Trace(
-            list(map(words_of, guards)) + orders_of(output_graph) + [sameness_of(*pair) for pair in self.same.items()]
-            + list(map(keys_of, self.unguarded.whole(output_graph)))
-            + list(map(unguarded_of, self.unguarded.sources(output_graph, guards))),
+            [words_of(each) for each in guards] + orders_of(output_graph) + [sameness_of(*pair) for pair in self.same.items()]
+            + [keys_of(each) for each in self.unguarded.whole(output_graph)]
+            + [unguarded_of(each) for each in self.unguarded.sources(output_graph, guards)],
             output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
             frozenset(output_graph.installed_globals), frozenset(self.texts), list(self.constant_calls), places,
             list(self.scopes.values()))
@@ -163,7 +163,7 @@ class _Notes:
 def copied(value):
     """Containers of Python's own anew, with what they hold as it is."""
     if type(value) in (list, tuple, set):
-        return type(value)(map(copied, value))
+        return type(value)(copied(each) for each in value)
     if type(value) is dict:
         return {key: copied(item) for key, item in value.items()}
     return value

@@ -28,7 +28,7 @@ class OnlyThere(TorchDispatchMode):
         for value in (*given, *made):
             if value.device != self._device:
                 raise ElsewhereError(f"{func} has a tensor on {value.device.type}")
-        if self._numbers and given and "device" not in keywords and all(map(self.stands_for_another, given)):
+        if self._numbers and given and "device" not in keywords and all(self.stands_for_another(each) for each in given):
             self._numbers.update((id(value), value) for value in made)
         return result
 

@@ -198,7 +198,7 @@ def _files_with_kernels():
     if module is None:
         return frozenset(path for _, _, path in mapped() if _may_have_kernels(path))
     return frozenset(module.files_that_may_register(
-        tuple(map(os.fsencode, _LIBRARIES)), os.fsencode(installation.ROOT), _NAMESPACE))
+        tuple(os.fsencode(each) for each in _LIBRARIES), os.fsencode(installation.ROOT), _NAMESPACE))
 
 
 @functools.cache

@@ -37,7 +37,7 @@ def by_kernels(gm):
     by_types = not _changes_types(gm)
     for module in gm.modules():
         for node in module.graph.nodes if isinstance(module, torch.fx.GraphModule) else ():
-            is_asked = any(map(_is_nothing, (node, *node.all_input_nodes))) or by_types and _is_unusual(node)
+            is_asked = any(_is_nothing(each) for each in (node, *node.all_input_nodes)) or by_types and _is_unusual(node)
             if is_asked and not _takes_pivots(node) and (node.all_input_nodes or _makes_tensor(node)) and is_pytorchs(node):
                 error = _refusal(node, taken)
                 if error is not None:

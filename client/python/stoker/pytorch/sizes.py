@@ -28,7 +28,7 @@ def symbols_of(value):
 def is_of_a_run(number):
     """Is it, or does it follow from, what only a run knows?"""
     environment = number.node.shape_env
-    return any(map(environment.is_unbacked_symint, number.node.expr.free_symbols))
+    return any(environment.is_unbacked_symint(each) for each in number.node.expr.free_symbols)
 
 
 def example_of(number):
@@ -46,4 +46,4 @@ def _tree(expression):
     operation = _OPERATIONS.get(expression.func.__name__)
     if operation is None:
         raise ValueError(f"the size {expression}")
-    return (operation, *map(_tree, expression.args))
+    return (operation, *(_tree(each) for each in expression.args))

@@ -85,7 +85,7 @@ def asked_for(state, asks, reads_numerics):
     `reads_numerics`: whether a compile of its graphs does."""
     return {
         name: value for name, value in state.items()
-        if name not in _ASKED_BY or any(map(asks, _ASKED_BY[name])) or name in _READ and reads_numerics}
+        if name not in _ASKED_BY or any(asks(each) for each in _ASKED_BY[name]) or name in _READ and reads_numerics}
 
 
 def runs_more_than_forward(module):

@@ -27,7 +27,7 @@ def formula_of_all(*names):
             def widened(x):
                 return g.convert(g.convert(x, out.dtype), compute_dtype(out.dtype)) if isinstance(x, Value) else x
 
-            wide, named = map(widened, args), {name: widened(x) for name, x in kwargs.items()}
+            wide, named = (widened(each) for each in args), {name: widened(x) for name, x in kwargs.items()}
             return g.convert(g.broadcast(function(g, *wide, **named), out.shape), out.dtype)
 
         return function

@@ -80,9 +80,9 @@ def promote(*operands):
         [x for x in operands if isinstance(x, Value) and not x.rank],
         [x for x in operands if not isinstance(x, Value)])
     for group in groups:
-        if not group or max(map(kind_of, group)) <= rank:
+        if not group or max(kind_of(each) for each in group) <= rank:
             continue
-        rank = max(map(kind_of, group))
+        rank = max(kind_of(each) for each in group)
         dtype = None
         for x in group:
             own = x.dtype if isinstance(x, Value) else ("bool", "i64", "f32")[kind_of(x)]

@@ -109,7 +109,7 @@ class _Frame:
             case "LOAD_FAST" | "LOAD_FAST_CHECK":
                 stack.append(self._local(argument))
             case "LOAD_FAST_LOAD_FAST":
-                stack += map(self._local, argument)
+                stack += (self._local(each) for each in argument)
             case "STORE_FAST":
                 self._locals[argument] = stack.pop()
             case "STORE_FAST_LOAD_FAST":

@@ -277,12 +277,12 @@ def is_ordered_by_history(value):
 def has_no_order(value):
     """Is it a set whose order the seed of hashes, or addresses, decide, or one that holds such a set?"""
     return isinstance(value, (set, frozenset)) and not is_ordered_by_history(value) and (
-        len(value) > 1 or any(map(_holds_no_order, value)))
+        len(value) > 1 or any(_holds_no_order(each) for each in value))
 
 
 def _holds_no_order(value):
     """Of what may lie in a set."""
-    return has_no_order(value) or isinstance(value, tuple) and any(map(_holds_no_order, value))
+    return has_no_order(value) or isinstance(value, tuple) and any(_holds_no_order(each) for each in value)
 
 
 def is_plain_set(value):
@@ -297,12 +297,12 @@ def is_sortable(value):
 
 
 def is_ordered_by_address(value):
-    return has_no_order(value) and not all(map(_is_hashed_by_value, value))
+    return has_no_order(value) and not all(_is_hashed_by_value(each) for each in value)
 
 
 def _is_hashed_by_value(value):
     return isinstance(value, (int, float, str, bytes)) or type(value) in (tuple, frozenset) and all(
-        map(_is_hashed_by_value, value))
+        _is_hashed_by_value(each) for each in value)
 
 
 def names_in_code(code):

@@ -80,7 +80,7 @@ class _Uses:
         self._seen = set()  # (local name, is_other) that are being looked into.
 
     def any_shows(self):
-        return any(map(self._begins_to_show, ast.walk(self._function)))
+        return any(self._begins_to_show(each) for each in ast.walk(self._function))
 
     def _begins_to_show(self, node):
         if self._is_named(node):
@@ -159,7 +159,7 @@ class _Uses:
             return self._view_variable_shows(parent.target) or self._view_shows(parent)
         if isinstance(parent, (ast.Assign, ast.AnnAssign)):
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-            return any(map(self._view_variable_shows, targets))
+            return any(self._view_variable_shows(each) for each in targets)
         if isinstance(parent, ast.Attribute):
             return parent.attr in COMBINING
         return self._around.combined and self._gives_view_away(parent)

@@ -59,7 +59,7 @@ def describe_class(cls):
     order = cls.__mro__
     if order[0] is not cls:
         return None
-    dictionaries = tuple(map(_dictionary_of, order))
+    dictionaries = tuple(_dictionary_of(each) for each in order)
     fallback = next((own["__getattr__"] for own in dictionaries if "__getattr__" in own), None)
     return (
         dictionaries, order, int(cls.__getattribute__ is not object.__getattribute__),

@@ -34,7 +34,7 @@ def install(record, local_values, global_values, file_name, wrap, describe, repl
     failure = program.first_failure(local_values)
     if failure is not None:
         return failure
-    if wrap is None and any(map(_needs_dynamo, record["globals"])):
+    if wrap is None and any(_needs_dynamo(each) for each in record["globals"]):
         return Failure("needs Dynamo", "the bytecode", "free of graph breaks", "not")
     device = program.device(local_values)
     if device is None:

@@ -50,12 +50,13 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
         _of_addresses(reached, nodes, values)))
     if asked:
         raise NotPortable(f"what only this process can say, {asked[0]}()")
-    for factory in filter(_is_of_c, map(_factory_of, values)):
-        raise NotPortable(f"a dictionary whose items {held(factory, '__name__')} makes, of which code says nothing")
+    for factory in (_factory_of(each) for each in values):
+        if _is_of_c(factory):
+            raise NotPortable(f"a dictionary whose items {held(factory, '__name__')} makes, of which code says nothing")
     makes_sets, sets = shown
     asks_for_modules = _asks_of(reached, _OF_MODULES)
     asks_for_packages = asks_for_modules or _asks_of(reached, _OF_PACKAGES)
-    if any(map(is_ordered_by_address, sets)):
+    if any(is_ordered_by_address(each) for each in sets):
         raise NotPortable("a set of objects, which addresses order")
     return {
         "variables": [[name, os.environ.get(name)] for name in sorted(variables)] if readers else [],
@@ -64,7 +65,7 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
         "finders": _finders() if asks_for_modules else None,
         "replaced": _replaced() if asks_for_packages else None,
         "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes else None,
-        "rank": rank() if any(map(_asks_for_ranks, reached.values)) else None,
+        "rank": rank() if any(_asks_for_ranks(each) for each in reached.values) else None,
         "settings": settings.settings(),
         "codecs": settings.codecs_of(reached, texts | constants)}
 
@@ -176,7 +177,7 @@ def _finders():
 def _replaced():
     """Functions of Python's that ask for packages and modules, and in whose place a program has put others."""
     found = []
-    for module in filter(None, map(sys.modules.get, _ASKING)):
+    for module in filter(None, (sys.modules.get(each) for each in _ASKING)):
         for owner in (module, *(value for value in vars(module).values() if isinstance(value, type))):
             found += [
                 f"{owner.__name__}.{name}" for name, value in list(vars(owner).items())

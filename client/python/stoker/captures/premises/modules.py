@@ -35,7 +35,7 @@ class Modules:
 
     def is_installed(self, code):
         path, scopes = code.co_filename, self._scopes.get(id(code), ())
-        return is_installed_file(path) or not path.endswith(".py") and bool(scopes) and all(map(are_packages, scopes))
+        return is_installed_file(path) or not path.endswith(".py") and bool(scopes) and all(are_packages(each) for each in scopes)
 
     def is_beside(self, code):
         """May it run with globals that are no module's, nor what named tuples are made with?"""

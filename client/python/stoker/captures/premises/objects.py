@@ -61,7 +61,7 @@ def first_tensor_difference(nodes, tensors, describe, values):
 
 
 def _asked_of_tensors(describe):
-    return [ask for names, ask in QUESTIONS if not names or any(map(describe.reads, names))]
+    return [ask for names, ask in QUESTIONS if not names or any(describe.reads(each) for each in names)]
 
 
 def first_difference(nodes, objects, describe, values):

@@ -23,7 +23,7 @@ def installed_of(reached):
     for cls in reached.all_classes:
         if compiled.made(cls):
             raise NotPortable(f"a class that the program's own compiled code made, {held(cls, '__qualname__')}")
-    packages = set(map(package_of, reached.module_names)) - {None}
+    packages = {package_of(each) for each in reached.module_names} - {None}
     return [[name, version_words(name)] for name in sorted(packages)]
 
 

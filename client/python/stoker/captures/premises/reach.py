@@ -142,7 +142,7 @@ class Reached:
     @property
     def classes(self):
         """Those that the code's globals hold, also in containers."""
-        return set().union(*map(_classes_in, self.chains.values()))
+        return set().union(*(_classes_in(each) for each in self.chains.values()))
 
     @property
     def modules(self):
@@ -158,7 +158,7 @@ class Reached:
     @property
     def module_names(self):
         """Of all that code comes to, and is in."""
-        found = {name for name, _ in self.chains} | set(map(module_that_made, self.all_classes))
+        found = {name for name, _ in self.chains} | {module_that_made(each) for each in self.all_classes}
         found |= {module.__name__ for code in self.codes for module in self._modules.of(code)}
         found |= {module_name_of(value) for value in self.values if isinstance(value, (types.FunctionType, types.ModuleType))}
         return {name for name in found if isinstance(name, str)}
@@ -204,7 +204,7 @@ class Reached:
 
     @property
     def asks_for_hashes(self):
-        return any(value is hash for value in self.values) or any(map(asks_for_hashes, self.of_programs))
+        return any(value is hash for value in self.values) or any(asks_for_hashes(each) for each in self.of_programs)
 
     def asked_of_the_process(self, texts):
         """Names of builtins that traced code of programs calls, and whose answer is the process's own and folded in.
@@ -267,17 +267,17 @@ class Reached:
     @property
     def enumerates(self):
         """May code of the program go through the attributes of something?"""
-        return any(map(enumerates, self.of_programs))
+        return any(enumerates(each) for each in self.of_programs)
 
     @property
     def catches(self):
         """May code of the program go on after something was not found, or what the compiler has in the place of Python's?"""
-        return any(map(catches, (*self.of_programs, *self._in_place_of_pythons)))
+        return any(catches(each) for each in (*self.of_programs, *self._in_place_of_pythons))
 
     @property
     def compares_identity(self):
         """May code of the program ask whether two values are one object?"""
-        return any(map(asks_for_identity, self.values)) or any(map(compares_identity, self.of_programs))
+        return any(asks_for_identity(each) for each in self.values) or any(compares_identity(each) for each in self.of_programs)
 
     def run_in(self, code):
         """The places of it that run; None where all of it counts: a program's own functions are run for their results, too,
@@ -365,7 +365,7 @@ class Reached:
     @property
     def of_programs(self):
         """Code of the program, and of installed packages."""
-        return list(filter(self._is_programs, self.codes))
+        return [each for each in self.codes if self._is_programs(each)]
 
     def _is_programs(self, code):
         """Or an installed package's, but not PyTorch's."""
@@ -375,7 +375,7 @@ class Reached:
 
     def texts(self):
         """Texts in the code, or that its globals hold, that may be names."""
-        return set().union(*map(texts_in_code, self.codes), *map(texts_in, self.chains.values()))
+        return set().union(*(texts_in_code(each) for each in self.codes), *(texts_in(each) for each in self.chains.values()))
 
     def _is_compilers(self, code):
         return any(module.__name__.startswith(COMPILER) for module in self._modules.of(code))
@@ -465,7 +465,7 @@ class Reached:
     def _add_classes_in(self, value):
         """Classes of programs whose objects, or which themselves, may run code of theirs."""
         for cls in _classes_in(value, of_objects=True):
-            own = list(filter(is_programs_class, cls.__mro__))
+            own = [each for each in cls.__mro__ if is_programs_class(each)]
             if own and (issubclass(cls, CONSTANTS) or type(cls) is not type or any(
                     name in vars(base) for base in own for name in self._run_of_any_class)):
                 self._add_class(cls)

@@ -72,7 +72,7 @@ def require_traced(reached):
             raise NotPortable("a class whose objects graphs hold")
         if reached.run_functions and cls in tree_nodes():
             raise NotPortable("a class that a function is given in parts which stays in the graph")
-        if issubclass(cls, CONSTANTS) and any(map(_is_descriptor, vars(cls).values())):
+        if issubclass(cls, CONSTANTS) and any(_is_descriptor(each) for each in vars(cls).values()):
             raise NotPortable("a descriptor of a class with whose objects PyTorch computes")
     _require_no_answers(reached, classes)
     for code in reached.traced:

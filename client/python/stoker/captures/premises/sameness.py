@@ -28,7 +28,7 @@ def identities_of(values, reached, describe):
     """[[place of a node, or [module, names], or [either, number of a cell, _OWNER or _BASE]]]: of each object all that lead
     to it. `reached`: a reach.Reached; what code reads of a module may be an object that it changes as an argument."""
     chains, compares_identity = reached.chains, reached.compares_identity
-    reads_bases = any(map(describe.reads, NAMES_OF_BASES))
+    reads_bases = any(describe.reads(each) for each in NAMES_OF_BASES)
     found = {}
     leading = [*enumerate(values), *(
         ([module, list(names)], value) for (module, names), value in sorted(chains.items(), key=lambda item: item[0]))]

@@ -33,7 +33,7 @@ def settings():
 def codecs_of(reached, texts):
     """[[text, does it name a codec? does it name what handles errors?]], where code may encode. NotPortable where one is the
     program's own."""
-    if not (any(map(_may_code, reached.of_programs)) or any(module_name_of(each).startswith(_OF_CODECS) for each in reached.values)):
+    if not (any(_may_code(each) for each in reached.of_programs) or any(module_name_of(each).startswith(_OF_CODECS) for each in reached.values)):
         return []
     return [[text, *_words_of(text)] for text in sorted(texts) if text.isascii() and 0 < len(text) <= _MAX_NAME]
 

@@ -55,7 +55,7 @@ def signs_of_zeros(expression, scope):
     found = []
     for node in ast.walk(check_expression(expression)):
         sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq) else []
-        texts = list(map(ast.unparse, sides))
+        texts = [ast.unparse(each) for each in sides]
         if any(text.lstrip("-") == "0.0" for text in texts):
             found += [
                 f"{_SAME_SIGN}({text}, {math.copysign(0.0, eval(text, names))})" for text in texts if text.lstrip("-") != "0.0"]

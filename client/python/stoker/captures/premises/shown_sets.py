@@ -69,7 +69,7 @@ class _Sets:
         self._codes += [
             _Code(code, names_in_code(code), reached.sets_of_package(code), makes_sets(code))
             for code in reached.untraced_of_packages]
-        self._sets = list(map(_by_name_if_plain, (each for met in guarded for each in _sets_of(met))))
+        self._sets = [_by_name_if_plain(each) for met in guarded for each in _sets_of(met)]
         self._unguarded = [  # Nor is it known how these are filled.
             _by_name_if_plain(met) for met in reached.met_unseen if isinstance(met.value, _SETS)]
         self._held = [
@@ -78,7 +78,7 @@ class _Sets:
         self._combines = any(combines(each.code) for each in self._codes if reached.is_unseen(each.code))
 
     def shown(self):
-        makes, known = any(map(_is_maker, self._held)), -1
+        makes, known = any(_is_maker(each) for each in self._held), -1
         if not (self._sets or self._unguarded or self._combines or any(each.read or each.makes for each in self._codes)):
             return makes, []
         self._look_around()
@@ -103,13 +103,13 @@ class _Sets:
         codes, asking = [each.code for each in self._codes], self._reached.asking_by_text()
         self._by_name = not (
             self._reached.enumerates or any(asks_by_unsaid_text(*each) for each in asking)
-            or any(map(takes_by_place, codes)) or any(map(reads_unsaid_variables, codes))
-            or any(map(_reads_attributes, self._held)))
-        self._texts = frozenset().union(*map(texts_in_code, [*codes, *(code for code, _ in asking)]))
+            or any(takes_by_place(each) for each in codes) or any(reads_unsaid_variables(each) for each in codes)
+            or any(_reads_attributes(each) for each in self._held))
+        self._texts = frozenset().union(*(texts_in_code(each) for each in [*codes, *(code for code, _ in asking)]))
         self._kept = set() if self._by_name else None
         own = self._reached.own_names | self._reached.descriptors | {
             met.name for met in self._guarded if isinstance(met.value, _FUNCTIONS) or type(met.value).__flags__ & HEAPTYPE}
-        self._around = Around(raised=any(map(takes_exceptions, codes)), own=frozenset(own), kept=self._kept)
+        self._around = Around(raised=any(takes_exceptions(each) for each in codes), own=frozenset(own), kept=self._kept)
 
     def _of_code(self, looked_at):
         """(does this code let out the order of a set, the existing ones that it reads then)"""

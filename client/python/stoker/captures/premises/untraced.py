@@ -107,11 +107,11 @@ def _below(value):
 def _require_nothing_given(world, reached, met):
     """An argument may be a class, a function, a module or an object of the program that lies in no world: what such code
     reads of it must not be there, or guards say it."""
-    if reached.run_functions and any(map(_is_patched, world.reads)):
+    if reached.run_functions and any(_is_patched(each) for each in world.reads):
         raise NotPortable("code that runs untraced and reads what the program put on tensors")
     functions = [function for each in reached.run_classes.values() for function in each]
     taking = [function for function in functions if function.__name__ not in _TAKE_NOTHING and _takes_more(function)]
-    if not (taking or any(map(_takes_objects, reached.run_classes)) or any(_stays_in_graphs(root, reached.operators) for root in _roots_of(reached))):
+    if not (taking or any(_takes_objects(each) for each in reached.run_classes) or any(_stays_in_graphs(root, reached.operators) for root in _roots_of(reached))):
         return
     if world.calls:
         raise NotPortable("code that runs untraced and may call what it is given")
@@ -122,7 +122,7 @@ def _require_nothing_given(world, reached, met):
     asking = [function for function in functions if function.__name__ in _TAKE_OBJECTS]
     if asking:
         _require_asking(World(asking, False), [value for value in met if _is_object_of_program(value)])
-    is_of_packages = any(map(is_installed_function, (*functions, *reached.run_functions)))
+    is_of_packages = any(is_installed_function(each) for each in (*functions, *reached.run_functions))
     for value in given:
         if not (_is_platforms if is_of_packages else _is_packages)(value) and (_answers_all(value) or not names.isdisjoint(_attributes(value, world))):
             raise NotPortable("code that runs untraced and reads attributes of what it is given")

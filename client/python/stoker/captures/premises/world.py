@@ -178,7 +178,7 @@ class World:
         if kind in _PLAIN:
             return ["plain", encode(value)]
         if kind in _SEQUENCES:
-            return [kind.__name__, *map(self._meet, value)]
+            return [kind.__name__, *(self._meet(each) for each in value)]
         if kind in _MAPPINGS:
             return [kind.__name__, *([self._meet(key), self._meet(item)] for key, item in value.items())]
         if kind in _SETS:
@@ -190,7 +190,7 @@ class World:
             return [kind.__name__, self._method(value.__func__)]
         if kind is property:
             self._called_otherwise.update(map(id, (value.fget, value.fset, value.fdel)))
-            return ["property", *map(self._method, (value.fget, value.fset, value.fdel))]
+            return ["property", *(self._method(each) for each in (value.fget, value.fset, value.fdel))]
         if kind is types.MethodType:
             self._called_otherwise.add(id(value.__func__))
             return ["method", self._method(value.__func__), self._meet(value.__self__)]
@@ -203,7 +203,7 @@ class World:
     def _elements(self, value):
         if is_ordered_by_address(value):
             raise NotPortable("a set of objects that code may read which runs untraced")
-        words = map(self._meet, value)
+        words = (self._meet(each) for each in value)
         return list(words) if self._orders or is_ordered_by_history(value) else sorted(words, key=repr)
 
     # ---- functions
@@ -231,7 +231,7 @@ class World:
         """What a function holds itself, but for its outer variables."""
         return [
             function.__name__, function.__qualname__, code_digest(function.__code__, self._orders),
-            list(map(self._meet, function.__defaults__ or ())),
+            [self._meet(each) for each in function.__defaults__ or ()],
             [[name, self._meet(value)] for name, value in sorted((function.__kwdefaults__ or {}).items())],
             [[name, self._meet(value)] for name, value in sorted(vars(function).items()) if name in self.names]]
 
@@ -356,7 +356,7 @@ class World:
             raise NotPortable("code that runs untraced and reads which flags were combined")
         return [
             "class", cls.__module__, cls.__name__, cls.__qualname__, cls.__flags__ & MATCHED, self._refer(type(cls)),
-            list(map(self._refer, cls.__bases__)), [self._refer(base) for base in cls.__mro__[1:]], self._of_members(cls, members),
+            [self._refer(each) for each in cls.__bases__], [self._refer(base) for base in cls.__mro__[1:]], self._of_members(cls, members),
             [[name, self._meet(member)] for name, member in members.items()],
             [[self._meet(value), self._meet(member)] for value, member in (by_value(cls) if members else {}).items()],
             [[name, self._attribute(cls, name, value)] for name, value in sorted(vars(cls).items()) if self._counts(cls, name)]]

@@ -40,7 +40,7 @@ class GuardWriter:
         self.paths = SourcePaths(scope.global_values, trace.installed_globals)
         self._metadata, self._scope = trace.metadata, scope
         guards = [guard for guard in trace.guards if guard.kind not in _STATE]
-        if any(map(is_named_tuples, map(scope.global_values.get, trace.installed_globals))):
+        if any(is_named_tuples(scope.global_values.get(name)) for name in trace.installed_globals):
             self._find_scopes(guards, scope)
         pending = [(guard, self._place(guard)) for guard in guards]
         self._pending = [

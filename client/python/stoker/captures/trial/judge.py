@@ -55,7 +55,7 @@ class _Case:
         except frames.Missed:
             return _since(before), True
         expected = [_flat(self.program.function(*self.program.arguments())) for _ in range(2)]
-        return _since(before), all(map(_are_close, actual, expected))
+        return _since(before), all(_are_close(*each) for each in zip(actual, expected))
 
 
 def _since(before):

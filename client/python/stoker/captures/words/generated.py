@@ -51,7 +51,7 @@ def maker_of(cls):
 def makers_in(codes):
     """Those among the constants of code, and of code in it: Dynamo has it make what a frame gives."""
     constants = [constant for code in codes for each in code_inside(code) for constant in each.co_consts]
-    return list(filter(is_maker, constants))
+    return [each for each in constants if is_maker(each)]
 
 
 def is_generated(function, name):

@@ -92,7 +92,7 @@ def decode_program(words, device=CPU):
     return Program(
         int(words["slots"]), constants, steps, [_decode_argument(output) for output in words["outputs"]],
         words["fallbacks"], tuple(SymbolSource(*source) for source in words["symbols"]),
-        tuple(map(condition_of, words["conditions"])), str(words["device"]))
+        tuple(condition_of(each) for each in words["conditions"]), str(words["device"]))
 
 
 def _encode_constant(value, known):
@@ -104,7 +104,7 @@ def _encode_constant(value, known):
         raise NotPortable("a graph that holds tensors")
     if value.numel():
         words = _elements(value)
-        if value.numel() > _MAX_ELEMENTS or words not in map(_elements, known):
+        if value.numel() > _MAX_ELEMENTS or words not in (_elements(each) for each in known):
             raise NotPortable("a graph that holds tensors")
         return {"elements": words}
     return {"empty": [encode(value.dtype), list(value.shape), list(value.stride())]}
@@ -159,7 +159,7 @@ def _encode_step(step, keys):
     return ["eager", {
         "target": _encode_target(step.target), "arguments": _encode_argument(step.arguments),
         "keywords": _encode_argument(step.keywords), "slot": step.slot,
-        "result": step.result and [str(step.result[0]), list(map(to_words, step.result[1]))]}]
+        "result": step.result and [str(step.result[0]), [to_words(each) for each in step.result[1]]]}]
 
 
 def _encode_target(target):
@@ -217,18 +217,18 @@ _STEPS = {
 
 
 def _decode_result(words):
-    return words and (decode({"torch": words[0]}), tuple(map(from_words, words[1])))
+    return words and (decode({"torch": words[0]}), tuple(from_words(each) for each in words[1]))
 
 
 def _encode_layout(layout):
     return [
-        list(map(to_words, layout.shape)), list(map(to_words, layout.strides)), layout.order and list(layout.order)]
+        [to_words(each) for each in layout.shape], [to_words(each) for each in layout.strides], layout.order and list(layout.order)]
 
 
 def _decode_layout(words):
     shape, strides, order = words
     return Layout(
-        tuple(map(from_words, shape)), tuple(map(from_words, strides)), None if order is None else tuple(order))
+        tuple(from_words(each) for each in shape), tuple(from_words(each) for each in strides), None if order is None else tuple(order))
 
 
 def _encode_argument(argument):
@@ -257,4 +257,4 @@ def _decode_argument(words):
         return from_words(body)
     if tag == "keywords":
         return {name: _decode_argument(item) for name, item in body}
-    return {"list": list, "tuple": tuple}[tag](map(_decode_argument, body))
+    return {"list": list, "tuple": tuple}[tag](_decode_argument(each) for each in body)

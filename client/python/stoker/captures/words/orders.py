@@ -23,4 +23,4 @@ def sets_in(value, depth=0):
 
 def order_words(value):
     """[[element]] of the sets in it, as they come; what addresses order has no order that another process could have."""
-    return [list(map(encode, inner)) for inner in sets_in(value) if not is_ordered_by_address(inner)]
+    return [[encode(each) for each in inner] for inner in sets_in(value) if not is_ordered_by_address(inner)]

@@ -68,12 +68,12 @@ class PlainData:
 
     def _of_kind(self, kind, value):
         if kind in _SEQUENCES:
-            return [kind.__name__, *_limit_of(value), *map(self.words, value)]
+            return [kind.__name__, *_limit_of(value), *(self.words(each) for each in value)]
         if kind in _MAPPINGS:
             items = [[self.words(key), self.words(item)] for key, item in value.items()]
             return [kind.__name__, self.words(_factory_of(value)), *items]
         if kind in _SETS:
-            words = list(map(repr, map(self.words, value)))
+            words = list(map(repr, (self.words(each) for each in value)))
             return [kind.__name__, *(words if self._is_in_order(value) else sorted(words))]
         if isinstance(value, enum.Enum):
             return ["enum", self._describe.refer_to(kind), value.name]
