@@ -1,17 +1,23 @@
 """Compiled code of a program's own, for test_compiled_code.py: a kernel for one of PyTorch's operators, through its stable
-interface for C."""
+interface for C. The namespace goes through a std::string, as torch/library.h has it: optimized, it is nowhere a text."""
 
 SOURCE = r"""
 #include <stdint.h>
 
+#include <string>
+
 typedef uint64_t Value;
-int32_t aoti_torch_library_init_impl(const char* space, const char* key, const char* file, uint32_t line, void** library);
-int32_t aoti_torch_library_impl(void* library, const char* name, void (*kernel)(Value*, uint64_t, uint64_t));
+extern "C" int32_t aoti_torch_library_init_impl(const char* space, const char* key, const char* file, uint32_t line, void** library);
+extern "C" int32_t aoti_torch_library_impl(void* library, const char* name, void (*kernel)(Value*, uint64_t, uint64_t));
 
 static void ItsArgument(Value* stack, uint64_t arguments, uint64_t results) { (void)stack, (void)arguments, (void)results; }
 
-__attribute__((constructor)) static void Load(void) {
-  void* library;
-  if (!aoti_torch_library_init_impl("aten", "CPU", __FILE__, __LINE__, &library)) aoti_torch_library_impl(library, "sin", ItsArgument);
-}
+struct Load {
+  explicit Load(const std::string& space) {
+    void* library;
+    if (aoti_torch_library_init_impl(space.c_str(), "CPU", __FILE__, __LINE__, &library)) return;
+    aoti_torch_library_impl(library, "sin", ItsArgument);
+  }
+};
+static const Load load("aten");
 """

@@ -14,8 +14,8 @@ HERE = pathlib.Path(__file__).parent
 TORCH = pathlib.Path(torch.__file__).parent / "lib"
 
 
-def build(source, path, *options):
-    subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-", *options, "-o", str(path)], input=source, text=True, check=True)
+def build(source, path, *options, language="c"):
+    subprocess.run(["cc", "-shared", "-fPIC", "-x", language, "-", *options, "-o", str(path)], input=source, text=True, check=True)
 
 
 @pytest.mark.parametrize("kind", ["extension.Kind", "extension_job.Kind", "collections.Kind", "torch.Kind", "Kind"])
@@ -30,7 +30,9 @@ def test_what_its_classes_do_stays_local(site, tmp_path, kind):
 
 
 def test_its_kernels_of_pytorchs_operators_run(site, tmp_path):
-    build(kernel_source.SOURCE, tmp_path / "kernel.so", f"-L{TORCH}", "-Wl,--no-as-needed", "-ltorch_cpu")
+    build(
+        kernel_source.SOURCE, tmp_path / "kernel.so", "-O2", f"-L{TORCH}", "-Wl,--no-as-needed", "-ltorch_cpu", "-lstdc++",
+        language="c++")
     everything = {"of_that_operator", "of_another"}
     assert start(site, HERE / "kernel_job.py") == set() and start(site, HERE / "kernel_job.py") == everything
     for _ in range(2):

@@ -16,9 +16,6 @@ namespace {
 // be of any namespace, torch::RegisterOperators and c10::Dispatcher::registerImpl.
 constexpr std::string_view kTakeWholeNames[] = {"7Library5_impl", "RegisterOperators",
                                                 "registerImpl"};
-// Of those that are linked with nothing that would tell: what registers anything.
-constexpr std::string_view kRegister[] = {"5torch7Library", "torch_library_impl",
-                                          "RegisterOperators", "10Dispatcher"};
 
 constexpr std::size_t kBlock = std::size_t{16} << 10;
 
@@ -70,33 +67,34 @@ bool Holds(std::string_view text, std::string_view part) {
   return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
 }
 
+// Are the first four bytes of `word` somewhere in there? Many times as fast as memmem().
+bool MayHold(std::string_view text, std::string_view word) {
+  using Words = std::uint32_t __attribute__((vector_size(16)));
+  constexpr std::size_t kWord = sizeof(std::uint32_t), kAtOnce = sizeof(Words) + kWord - 1;
+  std::uint32_t wanted = 0;
+  std::memcpy(&wanted, word.data(), kWord);
+  const Words all = Words{} + wanted;
+  Words found{};
+  std::size_t at = 0;
+  for (; at + kAtOnce <= text.size(); at += sizeof(Words)) {
+    for (std::size_t shift = 0; shift < kWord; ++shift) {
+      Words here;
+      std::memcpy(&here, text.data() + at + shift, sizeof here);
+      found |= static_cast<Words>(here == all);
+    }
+  }
+  return (found[0] | found[1] | found[2] | found[3]) != 0 ||
+         text.substr(at).find(word.substr(0, kWord)) != text.npos;
+}
+
 bool HoldsAny(std::string_view text, std::span<const std::string_view> parts) {
   return std::ranges::any_of(parts, [&](std::string_view part) { return Holds(text, part); });
 }
 
-bool Uses(const Dynamic& dynamic, const std::vector<std::string>& libraries) {
-  const bool is_linked = std::ranges::any_of(dynamic.needed, [&](std::string_view needed) {
+bool IsLinked(const Dynamic& dynamic, const std::vector<std::string>& libraries) {
+  return std::ranges::any_of(dynamic.needed, [&](std::string_view needed) {
     return std::ranges::any_of(libraries, [&](const auto& it) { return needed.starts_with(it); });
   });
-  return is_linked || HoldsAny(dynamic.names, kRegister);
-}
-
-// Is a word of four bytes somewhere in there? Many times as fast as memmem().
-bool MayHold(std::string_view text, std::string_view word) {
-  std::uint32_t wanted = 0;
-  std::memcpy(&wanted, word.data(), sizeof wanted);
-  std::uint32_t found = 0;
-  for (std::size_t first = 0; first < sizeof wanted; ++first) {
-    if (text.size() < first + sizeof wanted) break;
-    const char* const begin = text.data() + first;
-    const std::size_t count = (text.size() - first) / sizeof wanted;
-    for (std::size_t i = 0; i < count; ++i) {
-      std::uint32_t here = 0;
-      std::memcpy(&here, begin + i * sizeof wanted, sizeof here);
-      found |= static_cast<std::uint32_t>(here == wanted);
-    }
-  }
-  return found != 0;
 }
 
 // Does this part of memory name the namespace otherwise than before "::", or within a longer name?
@@ -115,9 +113,7 @@ bool NamesAlone(std::string_view text, std::string_view space, bool& in_names) {
 
 bool NamesAlone(const dl_phdr_info& file, std::string_view space, bool& in_names) {
   for (const ElfW(Phdr) & part : PartsOf(file)) {
-    if (part.p_type != PT_LOAD || (part.p_flags & PF_R) == 0 || (part.p_flags & PF_W) != 0) {
-      continue;
-    }
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_R) == 0) continue;
     std::string_view left{InMemory<char>(file, part.p_vaddr), part.p_filesz};
     while (!left.empty()) {  // Blocks with a little of the next one, in which a name may end.
       const std::string_view block = left.substr(0, kBlock + space.size() + 2);
@@ -133,7 +129,7 @@ int Ask(dl_phdr_info* file, std::size_t, void* words) {
   const std::string_view name = file->dlpi_name;
   if (name.starts_with(asked.folder)) return 0;
   const Dynamic dynamic = DynamicOf(*file);
-  if (!Uses(dynamic, asked.libraries)) return 0;
+  if (!IsLinked(dynamic, asked.libraries)) return 0;
   bool in_names = false;
   if (NamesAlone(*file, asked.space, in_names) ||
       (in_names && HoldsAny(dynamic.names, kTakeWholeNames))) {

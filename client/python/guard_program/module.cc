@@ -270,7 +270,8 @@ PyMethodDef functions[] = {
     {"lie_at", LieAt, METH_VARARGS,
      "(what addresses_of() gave, list): do the tensors at its places of the list lie there?"},
     {"files_that_may_register", FilesThatMayRegister, METH_VARARGS,
-     "((library, ...), folder, namespace), in bytes: the loaded files of compiled code that use a "
+     "((library, ...), folder, namespace), in bytes: the loaded files of compiled code that are "
+     "linked with a "
      "library whose name begins so, lie not below the folder and name the namespace."},
     {nullptr, nullptr, 0, nullptr}};
 
