@@ -24,6 +24,8 @@ _WRAPPERS = {
     types.MethodType: "__func__", staticmethod: "__func__", classmethod: "__func__", types.MethodWrapperType: "__self__",
     functools.partial: "func", functools.partialmethod: "func", type(functools.lru_cache(min)): "__wrapped__"}
 
+_traceback_of = BaseException.__traceback__.__get__  # A class may hide it.
+
 _handlers = {}  # id -> code object of what handled a signal when somebody looked.
 
 
@@ -37,7 +39,7 @@ def learn_handlers():
 def let_through(error):
     """Where any exception is caught: raises it again if it came so. What Python makes of it on its way may stand for it: a
     generator that StopIteration ends raises RuntimeError."""
-    at = error.__traceback__
+    at = _traceback_of(error)
     if at is None or error.__context__ is None and at.tb_next is None and type(error).__module__ == "builtins":
         return  # Raised where it was caught: the usual.
     for each in _made_of(error):
@@ -50,16 +52,16 @@ def _made_of(error):
     for _ in range(_MAX_DEPTH):
         yield error
         inner = error.__cause__ or error.__context__
-        if inner is None or inner.__traceback__ is None:
+        if inner is None or _traceback_of(inner) is None:
             return
         # Otherwise it may be one that the caller handled long before.
-        if inner is not error.__cause__ and inner.__traceback__.tb_frame not in _frames_of(error):
+        if inner is not error.__cause__ and _traceback_of(inner).tb_frame not in _frames_of(error):
             return
         error = inner
 
 
 def _frames_of(error):
-    at = error.__traceback__
+    at = _traceback_of(error)
     while at is not None:
         yield at.tb_frame
         at = at.tb_next

@@ -216,6 +216,14 @@ def ends(number, frame):
     raise StopIteration
 
 
+class Hidden(TimeoutError):
+    __traceback__ = property(lambda self: None)
+
+
+def hides(number, frame):
+    raise Hidden
+
+
 @pytest.fixture
 def handled(request):
     before = signal.signal(signal.SIGALRM, request.param)
@@ -249,7 +257,7 @@ class Made:
 
 
 @pytest.mark.parametrize("handled", [
-    walks, forgets, forgets_all, ends, walks.__call__, functools.lru_cache(walks), functools.partial(forgets.__call__, 1),
+    walks, forgets, forgets_all, ends, hides, walks.__call__, functools.lru_cache(walks), functools.partial(forgets.__call__, 1),
     ByPartialMethod(), Made], indirect=True)
 @pytest.mark.parametrize("interrupted", [by_generator, by_json])
 def test_what_a_signal_handler_raises_goes_through_whatever_became_of_it(handled, interrupted):
