@@ -34,6 +34,7 @@ _MADE_BY_IMPORTS = frozenset(("aten/to_dense/FuncTorchDynamicLayerFrontMode", "a
 _FOR_OTHERS = ("library.py", "_library")
 # PyTorch's, that an extension in C++ is linked with.
 _LIBRARIES = ("libtorch", "libc10")
+_OF_OPERATORS = ("name", "schema", "debug", "alias analysis kind")  # Lines of a dump that are about no kernel.
 _NAMESPACE = b"aten"  # A compiler may write it into an instruction, without what ends a text.
 
 
@@ -260,8 +261,8 @@ def _is_pytorchs(kernel, operator, key):
 
 
 def _kernels(operator):
-    """Yields (dispatch key, where it was registered) of its kernels."""
+    """Yields (dispatch key, where it was registered, or what it says of itself in place of that) of its kernels."""
     for line in torch._C._dispatch_dump(operator).splitlines():
-        name, _, where = line.partition(": registered at ")
-        if where and name != "debug":
-            yield name.removesuffix("[alias]").rstrip(), where
+        name, _, where = line.partition(": ")
+        if where and name not in _OF_OPERATORS:
+            yield name.removesuffix("[alias]").rstrip(), where.removeprefix("registered at ")
