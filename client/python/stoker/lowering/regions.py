@@ -229,7 +229,7 @@ def _values_in(gm, given):
     placeholders = gm.graph.find_nodes(op="placeholder")
     with fake_mode(runs_graphs=True):
         try:
-            Propagation(gm).run(*(_input_like(*each) for each in zip(given, placeholders)))
+            Propagation(gm).run(*(_input_like(value, placeholder) for value, placeholder in zip(given, placeholders)))
         except errors_of_unknown_sizes():
             raise Unsupported("in its graph: a size, or a number, that only a run knows") from None
     return found

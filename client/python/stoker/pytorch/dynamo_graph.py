@@ -52,7 +52,7 @@ def _give_apart(node):
     place = _GRAPHS.get(str(node.target)) if node.op == "call_function" else None
     if place is None or place >= len(node.args):
         return False
-    given = [memory for memory in (_memory_of(each) for each in node.args[place:]) for memory in memory]
+    given = [memory for each in node.args[place:] for memory in _memory_of(each)]
     carried = list(node.args[place])
     shared = [each for each in carried if any(given.count(memory) > 1 for memory in _memory_of(each))]
     if not shared:

@@ -47,7 +47,7 @@ class Kinds:
 
     def _below(self, cls):
         if id(cls) not in self._belows:
-            self._belows[id(cls)] = cls, _below(cls)
+            self._belows[id(cls)] = cls, _look_below(cls)
         return self._belows[id(cls)][1]
 
 
@@ -57,7 +57,7 @@ def registered_with(cls):
     return [kind for kind in found if kind is not None]
 
 
-def _below(cls):
+def _look_below(cls):
     _, known, denied, version = abc._get_dump(cls)
     classes, asked, pending = {cls}, [], _next_to(cls)
     while pending:
@@ -92,5 +92,5 @@ def _has_hook(cls):
         return False
     if owner is cls or owner not in _OF_COLLECTIONS:
         return True
-    code = held(vars(owner)["__subclasshook__"].__func__, "__code__")
+    code = held(held(vars(owner)["__subclasshook__"], "__func__"), "__code__")
     return code is None or not (is_frozen(code) or is_pythons_file(code.co_filename))
