@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 import re
+import sys
 import types
 
 import torch
@@ -31,7 +32,9 @@ _COMPOSITE = "CompositeImplicitAutograd"  # Where a kernel goes for which no key
 _IMPORTED = "<frozen importlib"
 _MADE_BY_IMPORTS = frozenset(("aten/to_dense/FuncTorchDynamicLayerFrontMode", "aten/to_dense/PythonTLSSnapshot"))
 # What makes a Library in the name of whoever calls it.
-_FOR_OTHERS = ("library.py", "_library")
+_FOR_OTHERS = ("library.py", "_library", "_custom_op")
+# What makes one for whoever registered there: PyTorch's own modules, or others.
+_REGISTRY = "_native/registry.py"
 # PyTorch's, that an extension in C++ is linked with.
 _LIBRARIES = ("libtorch", "libc10")
 _OF_OPERATORS = ("name", "schema", "debug", "alias analysis kind")  # Lines of a dump that are about no kernel.
@@ -255,9 +258,26 @@ def _is_pytorchs(kernel, operator, key):
         if name == key:
             if where.startswith(_IMPORTED):
                 return kernel in _MADE_BY_IMPORTS
-            path = installation.path_in(where)
-            return path is not None and not path.startswith(_FOR_OTHERS)
+            path = installation.path_in(where) or ""
+            return _overrides_with_its_own(operator, key) if path.startswith(_REGISTRY) else (
+                path and not path.startswith(_FOR_OTHERS))
     return False
+
+
+def _overrides_with_its_own(operator, key):
+    """Are all functions PyTorch's that its registry of overrides has for an operator under a key?"""
+    graphs = getattr(sys.modules.get("torch._native.registry"), "_graphs", {})
+    overrides = graphs.get((*operator.split("::"), key), ())
+    return bool(overrides) and all(
+        _is_of_pytorch(function) for override in overrides for function in (override.cond_fn, override.impl_fn))
+
+
+def _is_of_pytorch(function):
+    while isinstance(function, functools.partial):
+        function = function.func
+    if isinstance(function, types.FunctionType):
+        return installation.place_of(function.__code__) is not None
+    return type(function).__module__.partition(".")[0] == torch.__name__
 
 
 def _kernels(operator):

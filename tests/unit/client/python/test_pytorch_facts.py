@@ -249,6 +249,24 @@ def test_kernels_of_the_programs_own_keep_captures_here(key):
     assert state.current()
 
 
+def test_kernels_in_pytorchs_own_registry_count_as_whose_they_are():
+    from stoker.pytorch import operators
+
+    registry = pytest.importorskip("torch._native.registry")
+    key = ("aten", "sin", "CPU")
+    try:
+        registry.register_op_override("theirs", *key, cond=lambda x: True, impl=lambda keys, x: x)
+        registry._register_overrides_from_graph(*key, registry._graphs[key])
+        assert operators.kernel_of_the_program() == "aten/sin/CPU"
+        for override in registry._graphs[key]:
+            override.cond_fn, override.impl_fn = torch.nn.functional.relu, functools.partial(torch.nn.functional.silu)
+        assert operators.kernel_of_the_program() is None
+    finally:
+        registry._destroy_override(*key)
+        registry._graphs.pop(key, None)
+    assert operators.kernel_of_the_program() is None
+
+
 @pytest.mark.parametrize("key", ["XPU", "AutogradXPU", "PrivateUse1", "SparseMPS", "NestedTensorMeta"])
 def test_kernels_for_other_devices_are_none_of_ours(key):
     from stoker.pytorch import state

@@ -225,6 +225,7 @@ NAMES = (
     Name("torch._library.custom_ops:OPDEFS.get", (), "what a custom operator gives, as a program says"),
     Name("torch._library.simple_registry:singleton.find", (), "the same"),
     Name("torch.library:_impls", _BOTH, "whether the program gave PyTorch's operators other kernels"),
+    Name("torch._native.registry:_graphs", (), "the same, where PyTorch has a registry of other kernels"),
     Name("torch._C:_dispatch_dump", _BOTH, "whether such a kernel is the program's, or PyTorch's own"),
     Name("torch._C:DispatchKey", _BOTH, "through which of them calls may go"),
     Name("torch.autograd.forward_ad:_current_level", _BOTH, "which level of tangents is open"),
