@@ -2,13 +2,14 @@
 another thread has raised here (PyThreadState_SetAsyncExc)."""
 
 import functools
-import gc
 import inspect
 import os
 import signal
 import sys
 import sysconfig
 import types
+import weakref
+from typing import NamedTuple
 
 _PYTHONS = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib")})
 _PACKAGES = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("platlib", "purelib")})
@@ -17,6 +18,7 @@ _OWN = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 _CALLED = ("numpy", "stoker", "torch")
 _CALLED_FILES = tuple(os.path.join(folder, name, "") for folder in _PACKAGES for name in _CALLED)
 _NOT_FOREIGN = sys.stdlib_module_names - {"__main__"} | {"builtins", *_CALLED}  # Some have no file, or lie anywhere.
+_MAX_HANDLERS = 256  # That are remembered, if some of them are gone.
 _MAX_DEPTH = 8  # Of exceptions that others were raised for, and of what a handler consists of.
 
 # Kinds of what calls another one -> where that stands.
@@ -24,16 +26,55 @@ _WRAPPERS = {
     types.MethodType: "__func__", staticmethod: "__func__", classmethod: "__func__", types.MethodWrapperType: "__self__",
     functools.partial: "func", functools.partialmethod: "func", type(functools.lru_cache(min)): "__wrapped__"}
 
+_GONE = object()  # In place of a variable that a function has deleted, or not yet set.
 _traceback_of = BaseException.__traceback__.__get__  # A class may hide it.
 
-_handlers = {}  # id -> code object of what handled a signal when somebody looked.
+_handlers = {}  # id of a function -> _Handler, of what handled a signal when somebody looked.
+
+
+class _Handler(NamedTuple):
+    """A function that handles signals."""
+
+    code: types.CodeType
+    function: weakref.ref
+    owner: int | None  # id of the object of which it is a method.
+
+    def runs_in(self, frame):
+        """Is the frame one of its calls? All that a decorator makes share a code object, and differ in what they close over;
+        all of a class share its methods."""
+        if frame.f_code is not self.code:
+            return False
+        variables = frame.f_locals
+        if self.owner is not None and self.code.co_argcount:
+            whose = variables.get(self.code.co_varnames[0], _GONE)
+            if whose is not _GONE and id(whose) != self.owner:
+                return False
+        function = self.function()
+        if function is None:
+            return not self.code.co_freevars
+        return all(
+            variables.get(name, _GONE) is _content_of(cell)
+            for name, cell in zip(self.code.co_freevars, function.__closure__ or ()))
+
+
+def _content_of(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:  # It is empty.
+        return _GONE
 
 
 def learn_handlers():
     """Before it may be interrupted: a handler may take itself away before it raises."""
     for handler in [signal.getsignal(number) for number in range(1, signal.NSIG)]:
-        if not (handler is None or isinstance(handler, int)):  # signal.SIG_DFL and SIG_IGN are numbers.
-            _handlers.update((id(code), code) for code in _codes_of(handler) if _is_foreign(code))  # PyTorch's run for anybody.
+        if handler is None or isinstance(handler, int):  # signal.SIG_DFL and SIG_IGN are numbers.
+            continue
+        for function, owner in _functions_of(handler):
+            if _is_foreign(function.__code__):  # PyTorch's run for anybody.
+                _handlers[id(function), owner] = _Handler(function.__code__, weakref.ref(function), owner)
+    if len(_handlers) > _MAX_HANDLERS:
+        for key in [key for key, each in list(_handlers.items()) if each.function() is None]:
+            _handlers.pop(key, None)
 
 
 def let_through(error):
@@ -69,10 +110,11 @@ def _frames_of(error):
 
 def _came_so(error):
     frames = list(_frames_of(error))
-    foreign = [frame.f_code for frame in frames[1:] if _is_foreign(frame.f_code)]
+    foreign = [frame for frame in frames[1:] if _is_foreign(frame.f_code)]
     if foreign:
         learn_handlers()
-        if any(id(code) in _handlers and _is_of_one(code) for code in foreign):
+        handlers = list(_handlers.values())
+        if any(handler.runs_in(frame) for frame in foreign for handler in handlers):
             return True
     # No code of ours or of Python's raises what a program or a package defines.
     elif _is_foreign_module(type(error).__module__):
@@ -96,11 +138,6 @@ class suppressed:
         return True
 
 
-def _is_of_one(code):
-    """Has no second function this code? All that a decorator makes have that of its wrapper."""
-    return sum(isinstance(each, types.FunctionType) for each in gc.get_referrers(code)) < 2
-
-
 def _is_given(frame, interrupted):
     """A signal handler is given the number of the signal, and the frame into which it comes."""
     code, count = frame.f_code, frame.f_code.co_argcount
@@ -115,25 +152,27 @@ def _is_given(frame, interrupted):
         isinstance(number, int) and 0 < number < signal.NSIG and value is interrupted for number, value in zip(values, values[1:]))
 
 
-def _codes_of(handler, depth=0):
-    """Of what runs when it is called, as far as that can be told."""
+def _functions_of(handler, owner=None, depth=0):
+    """Yields (function, id of the object of which it is a method, or None) of what runs when it is called, as far as that can
+    be told."""
     if isinstance(handler, types.FunctionType):
-        yield handler.__code__
+        yield handler, owner
     elif depth < _MAX_DEPTH:
-        for part in _parts_of(handler):
-            yield from _codes_of(part, depth + 1)
+        for part, whose in _parts_of(handler):
+            yield from _functions_of(part, whose or owner, depth + 1)
 
 
 def _parts_of(handler):
     for kind, name in _WRAPPERS.items():
         if isinstance(handler, kind):
-            return [getattr(handler, name)]
+            return [(getattr(handler, name), id(handler.__self__) if kind is types.MethodType else None)]
     if not callable(handler):
         return []
     is_class = isinstance(handler, type)
     names = ("__new__", "__init__") if is_class else ("__call__",)
     return [
-        vars(base)[name] for base in (handler if is_class else type(handler)).__mro__ for name in names if name in vars(base)]
+        (vars(base)[name], None if is_class else id(handler))
+        for base in (handler if is_class else type(handler)).__mro__ for name in names if name in vars(base)]
 
 
 def _is_foreign_module(name):

@@ -256,8 +256,33 @@ class Made:
         forgets(*given)
 
 
+def limit(seconds):
+    def forgets_within(number, frame):
+        del number, frame
+        raise TimeoutError(seconds)
+
+    return forgets_within
+
+
+def limit_of_any():
+    def forgets_all_within(*given):
+        del given
+        raise TimeoutError
+
+    return forgets_all_within
+
+
+class Limit:
+    def __call__(self, *given):
+        del given
+        raise TimeoutError
+
+
+OTHERS = [limit(1), limit_of_any(), Limit()]  # Of the same code as those that are tried.
+
+
 @pytest.mark.parametrize("handled", [
-    walks, forgets, forgets_all, ends, hides, walks.__call__, functools.lru_cache(walks), functools.partial(forgets.__call__, 1),
+    limit(2), limit_of_any(), Limit(), walks, forgets, forgets_all, ends, hides, walks.__call__, functools.lru_cache(walks), functools.partial(forgets.__call__, 1),
     ByPartialMethod(), Made], indirect=True)
 @pytest.mark.parametrize("interrupted", [by_generator, by_json])
 def test_what_a_signal_handler_raises_goes_through_whatever_became_of_it(handled, interrupted):
@@ -295,6 +320,38 @@ def refuses(kind):
 
 def refuses_for(kind, frame):
     raise LookupError(kind, frame)
+
+
+class Logged:
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, *arguments):
+        return self.function(*arguments)
+
+
+def test_a_class_of_handlers_has_other_objects():
+    before = signal.signal(signal.SIGALRM, Logged(forgets))
+    try:
+        with signals.suppressed(LookupError):
+            Logged(refuses)(int)
+        with pytest.raises(TimeoutError), signals.suppressed(TimeoutError):
+            signal.raise_signal(signal.SIGALRM)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_handlers_that_are_gone_are_forgotten(monkeypatch):
+    monkeypatch.setattr(signals, "_MAX_HANDLERS", 8)
+    monkeypatch.setattr(signals, "_handlers", {})
+    before = signal.getsignal(signal.SIGALRM)
+    try:
+        for second in range(100):
+            signal.signal(signal.SIGALRM, limit(second))
+            signals.learn_handlers()
+            assert len(signals._handlers) <= 9
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("refuse", [
