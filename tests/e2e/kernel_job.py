@@ -1,8 +1,9 @@
 """What graphs give where a program's own compiled code has a kernel of one of PyTorch's operators: as extension_job.py.
 
-usage: kernel_job.py [FILE]    (of compiled code, that is loaded)
+usage: kernel_job.py [FILE [FUNCTION]]    (of compiled code, that is loaded; called before the operator is first compiled)
 """
 
+import ctypes
 import json
 import sys
 
@@ -20,4 +21,8 @@ def of_another(x):
 
 if sys.argv[1:]:
     torch.ops.load_library(sys.argv[1])
-print(json.dumps(compared((of_that_operator, of_another))))
+found = {}
+if sys.argv[2:]:
+    found = compared((of_another,))
+    getattr(ctypes.CDLL(sys.argv[1]), sys.argv[2])()
+print(json.dumps(found | compared((of_that_operator, *(() if found else (of_another,))))))

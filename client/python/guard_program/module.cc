@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "client/python/guard_program/addresses.h"
-#include "client/python/guard_program/loaded_files.h"
+#include "client/python/guard_program/files/loaded_files.h"
 #include "client/python/guard_program/program.h"
 #include "client/python/guard_program/python/every_call.h"
 
@@ -190,16 +190,15 @@ std::string BytesOf(PyObject* words) {
 
 PyObject* FilesThatMayRegister(PyObject*, PyObject* words) {
   return Guarded([&]() -> PyObject* {
-    PyObject *libraries, *folder, *space;
-    if (!PyArg_ParseTuple(words, "O!SS", &PyTuple_Type, &libraries, &folder, &space))
-      return nullptr;
-    std::vector<std::string> begins;
-    for (Py_ssize_t i = 0; i < PyTuple_Size(libraries); ++i) {
-      begins.push_back(BytesOf(PyTuple_GetItem(libraries, i)));
+    PyObject *symbols, *folder, *space;
+    if (!PyArg_ParseTuple(words, "O!SS", &PyTuple_Type, &symbols, &folder, &space)) return nullptr;
+    std::vector<std::string> asked;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(symbols); ++i) {
+      asked.push_back(BytesOf(PyTuple_GetItem(symbols, i)));
     }
     const Reference names = OrThrow(PyList_New(0));
     for (const std::string& name :
-         LoadedFilesThatMayRegister(begins, BytesOf(folder), BytesOf(space))) {
+         LoadedFilesThatMayRegister(asked, BytesOf(folder), BytesOf(space))) {
       const Reference path = OrThrow(PyUnicode_DecodeFSDefault(name.c_str()));
       if (PyList_Append(names.get(), path.get()) < 0) throw PythonError();
     }
@@ -270,9 +269,9 @@ PyMethodDef functions[] = {
     {"lie_at", LieAt, METH_VARARGS,
      "(what addresses_of() gave, list): do the tensors at its places of the list lie there?"},
     {"files_that_may_register", FilesThatMayRegister, METH_VARARGS,
-     "((library, ...), folder, namespace), in bytes: the loaded files of compiled code that are "
-     "linked with a "
-     "library whose name begins so, lie not below the folder and name the namespace."},
+     "((part of a symbol, ...), folder, namespace), in bytes: the loaded files of compiled code "
+     "that "
+     "ask others for such symbols, lie not below the folder and name the namespace."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT,

@@ -9,10 +9,7 @@ from .signals import let_through
 _MAPS = "/proc/self/maps"
 _LINE = rb"^(\w+)-(\w+) (\S{4}) \S+ \S+ \S+ *(/.+)?$"  # Not [stack] and the like.
 
-# Of an ELF file of 64 bits: kinds of a part of it, and of an entry of its dynamic section.
-_LOAD, _DYNAMIC = 1, 2
-_NEEDED, _TEXTS = 1, 5
-_MAX_NAME = 256
+_LOAD = 1  # A kind of a part of an ELF file of 64 bits: what lies in memory.
 
 
 def mapped():
@@ -28,17 +25,6 @@ def mapped():
     return [
         (int(begin, 16), int(end, 16), path.decode(errors="surrogateescape")) for begin, end, rights, path in found
         if path in run and (path or b"x" in rights)]
-
-
-@functools.cache
-def needed_by(path):
-    """Names of the files that a file of compiled code is linked with; () where it is none."""
-    try:
-        with open(path, "rb") as file:
-            return _needed_by(file)
-    except (OSError, struct.error, KeyError) as error:
-        let_through(error)
-        return ()
 
 
 @functools.cache
@@ -63,23 +49,6 @@ def _parts(file):
     file.seek(first)
     table = file.read(size * count)
     return [struct.unpack_from("<IIQQQQQQ", table, at * size) for at in range(count)]
-
-
-def _needed_by(file):
-    parts = _parts(file)
-    _, _, place, _, _, length, _, _ = next((part for part in parts if part[0] == _DYNAMIC), (0,) * 8)
-    file.seek(place)
-    entries = list(struct.iter_unpack("<qQ", file.read(length)))
-    texts = dict(entries)[_TEXTS]
-    for kind, _, place, address, _, length, _, _ in parts:
-        if kind == _LOAD and address <= texts < address + length:
-            return tuple(_text_at(file, texts - address + place + at) for kind, at in entries if kind == _NEEDED)
-    return ()
-
-
-def _text_at(file, place):
-    file.seek(place)
-    return file.read(_MAX_NAME).partition(b"\0")[0].decode(errors="surrogateescape")
 
 
 @functools.cache

@@ -169,10 +169,8 @@ def _parts_of(handler):
     if not callable(handler):
         return []
     is_class = isinstance(handler, type)
-    names = ("__new__", "__init__") if is_class else ("__call__",)
-    return [
-        (vars(base)[name], None if is_class else id(handler))
-        for base in (handler if is_class else type(handler)).__mro__ for name in names if name in vars(base)]
+    asked = [(type(handler), "__call__", id(handler)), *(((handler, name, None) for name in ("__new__", "__init__")) if is_class else ())]
+    return [(vars(base)[name], owner) for cls, name, owner in asked for base in cls.__mro__ if name in vars(base)]
 
 
 def _is_foreign_module(name):

@@ -9,7 +9,7 @@ import types
 
 import torch
 
-from ..base.mapped import contains, mapped, needed_by
+from ..base.mapped import contains, mapped
 from ..base.signals import let_through
 from ..libstoker.extension import extension
 from . import installation
@@ -35,8 +35,8 @@ _MADE_BY_IMPORTS = frozenset(("aten/to_dense/FuncTorchDynamicLayerFrontMode", "a
 _FOR_OTHERS = ("library.py", "_library", "_custom_op")
 # What makes one for whoever registered there: PyTorch's own modules, or others.
 _REGISTRY = "_native/registry.py"
-# PyTorch's, that an extension in C++ is linked with.
-_LIBRARIES = ("libtorch", "libc10")
+# In names of symbols that an extension in C++ asks PyTorch for.
+_SYMBOLS = (b"torch", b"3c10")
 _OF_OPERATORS = ("name", "schema", "debug", "alias analysis kind")  # Lines of a dump that are about no kernel.
 _NAMESPACE = b"aten"  # A compiler may write it into an instruction, without what ends a text.
 
@@ -202,25 +202,25 @@ def _files_with_kernels():
     if module is None:
         return frozenset(path for _, _, path in mapped() if _may_have_kernels(path))
     return frozenset(module.files_that_may_register(
-        tuple(os.fsencode(each) for each in _LIBRARIES), os.fsencode(installation.ROOT), _NAMESPACE))
+        _SYMBOLS, os.fsencode(installation.ROOT), _NAMESPACE))
 
 
 @functools.cache
 def _may_have_kernels(path):
     if installation.path_in(path) is not None:
         return False
-    return any(name.startswith(_LIBRARIES) for name in needed_by(path)) and contains(path, _NAMESPACE)
+    return contains(path, _NAMESPACE) and any(contains(path, each) for each in _SYMBOLS)
 
 
-@functools.cache
 def _kernel_of(files):
-    """One that such files brought: there is no list of them, as there is of those that were made in Python."""
+    """One that such files brought: there is no list of them, as there is of those that were made in Python. They may do so
+    at any time."""
     if not files:
         return None
     for operator in torch._C._dispatch_get_all_op_names():
         if operator.startswith("aten::"):
             for key, where in _kernels(operator):
-                if _is_of_another(where) and key != _META.strip("/") and not key.endswith(_other_devices()):
+                if _is_of_another(where, operator, key) and key != _META.strip("/") and not key.endswith(_other_devices()):
                     return f"{operator.replace('::', '/')}/{key}"
     return None
 
@@ -232,10 +232,12 @@ def _sources():
     return schemas and schemas[1]
 
 
-def _is_of_another(where):
+def _is_of_another(where, operator, key):
     """Was what stands in this place compiled, and not with PyTorch? What Python made has a list."""
-    return _sources() is not None and not where.startswith((_sources(), _IMPORTED)) and installation.path_in(where) is None and (
-        ".py:" not in where)
+    if _sources() is None or where.startswith((_sources(), _IMPORTED)) or installation.path_in(where) is not None:
+        return False
+    name = operator.replace("::", "/")
+    return torch.library._impls.isdisjoint((f"{name}/{key}", *[f"{name}/"] * (key == _COMPOSITE)))
 
 
 def _is_programs(kernel):

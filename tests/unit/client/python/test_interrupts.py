@@ -278,11 +278,21 @@ class Limit:
         raise TimeoutError
 
 
+class Making(type):
+    def __call__(cls, *given):
+        del given
+        raise TimeoutError
+
+
+class MadeByAnother(metaclass=Making):
+    pass
+
+
 OTHERS = [limit(1), limit_of_any(), Limit()]  # Of the same code as those that are tried.
 
 
 @pytest.mark.parametrize("handled", [
-    limit(2), limit_of_any(), Limit(), walks, forgets, forgets_all, ends, hides, walks.__call__, functools.lru_cache(walks), functools.partial(forgets.__call__, 1),
+    limit(2), limit_of_any(), Limit(), MadeByAnother, walks, forgets, forgets_all, ends, hides, walks.__call__, functools.lru_cache(walks), functools.partial(forgets.__call__, 1),
     ByPartialMethod(), Made], indirect=True)
 @pytest.mark.parametrize("interrupted", [by_generator, by_json])
 def test_what_a_signal_handler_raises_goes_through_whatever_became_of_it(handled, interrupted):

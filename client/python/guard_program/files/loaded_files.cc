@@ -1,4 +1,4 @@
-#include "client/python/guard_program/loaded_files.h"
+#include "client/python/guard_program/files/loaded_files.h"
 
 #include <elf.h>
 #include <link.h>
@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+
+#include "client/python/guard_program/files/asked_symbols.h"
 
 namespace stoker::guards {
 namespace {
@@ -20,51 +22,13 @@ constexpr std::string_view kTakeWholeNames[] = {"7Library5_impl", "RegisterOpera
 constexpr std::size_t kBlock = std::size_t{16} << 10;
 
 struct Asked {
-  const std::vector<std::string>& libraries;
+  const std::vector<std::string>& symbols;
   std::string_view folder, space;
   std::vector<std::string> found;
 };
 
-// What a file says for the loader.
-struct Dynamic {
-  std::string_view names;  // All of them, each with a zero behind it.
-  std::vector<std::string_view> needed;
-};
-
 std::span<const ElfW(Phdr)> PartsOf(const dl_phdr_info& file) {
   return {file.dlpi_phdr, file.dlpi_phnum};
-}
-
-template <typename T>
-const T* InMemory(const dl_phdr_info& file, ElfW(Addr) address) {
-  return reinterpret_cast<const T*>(file.dlpi_addr + address);
-}
-
-Dynamic DynamicOf(const dl_phdr_info& file) {
-  const auto parts = PartsOf(file);
-  const auto dynamic = std::ranges::find(parts, ElfW(Word){PT_DYNAMIC}, &ElfW(Phdr)::p_type);
-  if (dynamic == parts.end()) return {};
-  const auto* const first = InMemory<ElfW(Dyn)>(file, dynamic->p_vaddr);
-  const char* names = nullptr;
-  std::size_t size = 0;
-  for (const auto* entry = first; entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag == DT_STRSZ) size = entry->d_un.d_val;
-    if (entry->d_tag != DT_STRTAB) continue;
-    // The loader writes addresses there, but not into what it may not write, as the kernel's file.
-    const ElfW(Addr) address = entry->d_un.d_ptr;
-    names = address < file.dlpi_addr ? InMemory<char>(file, address)
-                                     : reinterpret_cast<const char*>(address);
-  }
-  if (names == nullptr) return {};
-  Dynamic found{{names, size}, {}};
-  for (const auto* entry = first; entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag == DT_NEEDED) found.needed.emplace_back(names + entry->d_un.d_val);
-  }
-  return found;
-}
-
-bool Holds(std::string_view text, std::string_view part) {
-  return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
 }
 
 // Are the first four bytes of `word` somewhere in there? Many times as fast as memmem().
@@ -87,13 +51,12 @@ bool MayHold(std::string_view text, std::string_view word) {
          text.substr(at).find(word.substr(0, kWord)) != text.npos;
 }
 
-bool HoldsAny(std::string_view text, std::span<const std::string_view> parts) {
-  return std::ranges::any_of(parts, [&](std::string_view part) { return Holds(text, part); });
-}
-
-bool IsLinked(const Dynamic& dynamic, const std::vector<std::string>& libraries) {
-  return std::ranges::any_of(dynamic.needed, [&](std::string_view needed) {
-    return std::ranges::any_of(libraries, [&](const auto& it) { return needed.starts_with(it); });
+// Has one of the `names` one of the `parts` in it?
+template <typename Parts>
+bool HasAny(const std::vector<std::string_view>& names, const Parts& parts) {
+  return std::ranges::any_of(names, [&](std::string_view name) {
+    return std::ranges::any_of(parts,
+                               [&](const auto& part) { return name.find(part) != name.npos; });
   });
 }
 
@@ -128,11 +91,10 @@ int Ask(dl_phdr_info* file, std::size_t, void* words) {
   auto& asked = *static_cast<Asked*>(words);
   const std::string_view name = file->dlpi_name;
   if (name.starts_with(asked.folder)) return 0;
-  const Dynamic dynamic = DynamicOf(*file);
-  if (!IsLinked(dynamic, asked.libraries)) return 0;
+  const std::vector<std::string_view> symbols = SymbolsAskedBy(*file);
+  if (!HasAny(symbols, asked.symbols)) return 0;
   bool in_names = false;
-  if (NamesAlone(*file, asked.space, in_names) ||
-      (in_names && HoldsAny(dynamic.names, kTakeWholeNames))) {
+  if (NamesAlone(*file, asked.space, in_names) || (in_names && HasAny(symbols, kTakeWholeNames))) {
     asked.found.emplace_back(name);
   }
   return 0;
@@ -140,10 +102,10 @@ int Ask(dl_phdr_info* file, std::size_t, void* words) {
 
 }  // namespace
 
-std::vector<std::string> LoadedFilesThatMayRegister(const std::vector<std::string>& libraries,
+std::vector<std::string> LoadedFilesThatMayRegister(const std::vector<std::string>& symbols,
                                                     std::string_view folder,
                                                     std::string_view space) {
-  Asked asked{libraries, folder, space, {}};
+  Asked asked{symbols, folder, space, {}};
   dl_iterate_phdr(Ask, &asked);
   return std::move(asked.found);
 }
