@@ -58,6 +58,36 @@ def ENTRY(x):
 
 # Name -> body.
 PROGRAMS = {
+    "hash_of_builtins_beside_a_member": '''
+import builtins
+
+SCALES = {Member.ONE: 2}
+
+
+def ENTRY(x):
+    return x * (SCALES[Member.ONE] + vars(builtins)["ha" + "sh"]("red") % 100)
+''',
+    "hash_of_a_member": '''
+SCALES = {Member.ONE: 2}
+
+
+def ENTRY(x):
+    return x * (SCALES[Member.ONE] + Member.ONE.__hash__() % 100)
+''',
+    "hash_that_is_kept": '''
+class Kept:
+    def __hash__(self):
+        self.kept = hash("red")
+        return self.kept
+
+
+KEPT = Kept()
+SCALES = {Member.ONE: 2, KEPT: 3}
+
+
+def ENTRY(x):
+    return x * (SCALES[Member.ONE] + SCALES[KEPT] + KEPT.kept % 100)
+''',
     "absent_from_a_dictionary_that_makes": '''
 TABLE = collections.defaultdict(int, {"a": 2, **({"b": 7} if COUNT == 1 else {})})
 
@@ -1194,6 +1224,27 @@ def ENTRY(x):
     import torch.nn.functional as F
     from torch import nn
     return F.relu(x) * math.pi
+''',
+    "usual_keys": '''
+import fractions
+
+
+class Part(enum.Flag):
+    LEFT = 1
+    RIGHT = 2
+
+
+@dataclasses.dataclass(frozen=True)
+class Named:
+    name: str
+
+
+SCALES = {Member.ONE: 2, Part.LEFT: 3, Part.LEFT | Part.RIGHT: 5, fractions.Fraction(1, 2): 7, Named("red"): 11}
+RED = Named("red")
+
+
+def ENTRY(x):
+    return x * SCALES[Member.ONE] * SCALES[Part.LEFT | Part.RIGHT] * SCALES[fractions.Fraction(1, 2)] * SCALES[RED]
 ''',
     "usual_variables": '''
 import os

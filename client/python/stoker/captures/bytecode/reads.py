@@ -29,6 +29,8 @@ _OPERATORS = frozenset(("and_", "or_", "xor", "sub", "iand", "ior", "ixor", "isu
 
 _ASK_FOR_IDENTITY = frozenset(("is_", "is_not"))  # Functions of the module operator.
 _NUMBERS = (bool, int, float, complex)
+_BEFORE_ANY = ("RESUME", "COPY_FREE_VARS", "EXTENDED_ARG", "PUSH_NULL")
+_OF_ONE_CALL = ("BUILD_TUPLE", "PRECALL", "CALL", "RETURN_VALUE")
 _HASHES = ("hash", "__hash__")  # Of Python's own module, and of everything.
 
 # With one of these, code reads attributes that it does not name,
@@ -225,6 +227,15 @@ def asks_for_hashes(code):
         for each in code_inside(code) if each.co_name != "__hash__" for instruction in dis.get_instructions(each))
 
 
+def gives_its_hash_alone(code):
+    """Is it a __hash__ that asks for one hash and returns it, as those that data classes get? It hands that to nothing else."""
+    instructions = [instruction for instruction in dis.get_instructions(code) if instruction.opname not in _BEFORE_ANY]
+    loads = [instruction.argval for instruction in instructions if instruction.opname.startswith("LOAD_")]
+    return code.co_name == "__hash__" and loads[:1] == ["hash"] and loads.count("hash") == 1 and (
+        sum(instruction.opname == "CALL" for instruction in instructions) == 1) and all(
+        instruction.opname.startswith("LOAD_") or instruction.opname in _OF_ONE_CALL for instruction in instructions)
+
+
 def makes_sets(code):
     """May it make a set, but for asking whether something is in it?"""
     for each in code_inside(code):
@@ -405,7 +416,7 @@ def _adds(instruction):
 
 __all__ = [
     "ALL", "COMBINING", "READERS_OF_VARIABLES", "VIEWS", "asking_by_text", "asks_by_text", "asks_for_hashes",
-    "asks_for_identity", "calls_for_class", "catches",
-    "chains_of", "code_inside", "combines", "compares_identity", "enumerates", "fills_templates", "has_no_order", "imports_of", "is_ordered_by_address",
+    "asks_for_identity", "calls_for_class", "catches", "chains_of", "code_inside", "combines", "compares_identity", "enumerates", "fills_templates",
+    "gives_its_hash_alone", "has_no_order", "imports_of", "is_ordered_by_address",
     "is_ordered_by_history", "is_plain_set", "is_sortable", "keys_read", "makes_sets", "makes_text", "names_in_code",
     "names_of", "reads_variables_unnamed", "states_class", "takes_by_place", "takes_exceptions", "texts_in", "texts_in_code", "together"]

@@ -64,7 +64,7 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
         "modules": [[name, _is_found(name)] for name in sorted(texts | _names_in(constants))] if asks_for_modules else [],
         "finders": _finders() if asks_for_modules else None,
         "replaced": _replaced() if asks_for_packages else None,
-        "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes else None,
+        "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes(constants) else None,
         "rank": rank() if any(_asks_for_ranks(each) for each in reached.values) else None,
         "settings": settings.settings(),
         "codecs": settings.codecs_of(reached, texts | constants)}

@@ -63,10 +63,12 @@ def _may_be_late_in(module):
     answers = held(module, "__getattr__") is not None
 
     def may_be_late(name, value):
+        own_name = held(value, "__name__")
+        if not (isinstance(own_name, str) and own_name.rpartition(".")[2] == name):
+            return False
         is_module = isinstance(value, types.ModuleType)
-        owner, own_name = value.__name__ if is_module else held(value, "__module__"), held(value, "__name__")
-        is_own = isinstance(owner, str) and isinstance(own_name, str) and own_name.rpartition(".")[2] == name and (
-            owner.partition(".")[0] == package)
+        owner = value.__name__ if is_module else held(value, "__module__")
+        is_own = isinstance(owner, str) and owner.partition(".")[0] == package
         if not is_own or not is_of_package or is_module:
             return is_own
         return owner != module.__name__ and answers

@@ -15,7 +15,7 @@ from ...pytorch import installation
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import (
     asks_by_text, asks_for_hashes, asks_for_identity, calls_for_class, catches, chains_of, code_inside, compares_identity, enumerates,
-    has_no_order, imports_of, names_in_code, names_of, texts_in, texts_in_code, together)
+    gives_its_hash_alone, has_no_order, imports_of, names_in_code, names_of, texts_in, texts_in_code, together)
 from ..words import process
 from ..words.held import HEAPTYPE, held, module_name_of, module_that_made
 from ..words.installed import (
@@ -202,9 +202,15 @@ class Reached:
                     found.add(owner.__name__)
         return found
 
-    @property
-    def asks_for_hashes(self):
-        return any(value is hash for value in self.values) or any(asks_for_hashes(each) for each in self.of_programs)
+    def asks_for_hashes(self, texts):
+        """`texts`: constants of the trace. A usual __hash__, as members of enumerations and data classes have that are keys, lets
+        it out to what looks things up alone; so do Python's own."""
+        if any(asks_for_hashes(each) for each in self.of_programs):
+            return True
+        asking = [code for code in self.of_programs if hash.__name__ in code.co_names]
+        is_usual = bool(asking) and all(
+            gives_its_hash_alone(code) or code.co_name == "__hash__" and is_pythons_file(code.co_filename) for code in asking)
+        return (hash.__name__ in texts or not is_usual) and any(value is hash for value in self.values)
 
     def asked_of_the_process(self, texts):
         """Names of builtins that traced code of programs calls, and whose answer is the process's own and folded in.

@@ -22,6 +22,7 @@ _SOURCE_NAMES = frozenset(("__firstlineno__", "__static_attributes__"))
 _HAS_DOCUMENTATION = 1 << 26  # CO_HAS_DOCSTRING, of co_flags from CPython 3.13 on.
 _LOADS_CONSTANT = re.compile(b"[%s]" % b"".join(re.escape(bytes((opcode,))) for opcode in dis.hasconst if opcode < 256))
 
+_MAY_HOLD_SETS = frozenset((frozenset, tuple))
 _PLAIN = frozenset((str, int, bool, bytes, type(None)))  # Constants that are what their text says.
 
 _code_digests = {}  # (id, orders, lines) -> (code, digest): code objects compare by content, which is slow.
@@ -49,9 +50,13 @@ def code_digest(code, orders=False, lines=False):
 def _of_package(code, orders, lines):
     """Of all that code in an installed file says, its documentation too, which changes with the package's version: this
     takes a tenth of the time. None where that does not say all, or what it should not."""
-    if not is_installed_file(code.co_filename) or _has_set(code.co_consts) or not _SOURCE_NAMES.isdisjoint(code.co_names):
+    constants = code.co_consts
+    kinds = set(map(type, constants))
+    if not is_installed_file(code.co_filename) or kinds & _MAY_HOLD_SETS and _has_set(constants) or (
+            not _SOURCE_NAMES.isdisjoint(code.co_names)):
         return None
-    constants = [code_digest(each, orders, lines) if type(each) is types.CodeType else each for each in code.co_consts]
+    if types.CodeType in kinds:
+        constants = [code_digest(each, orders, lines) if type(each) is types.CodeType else each for each in constants]
     try:
         words = marshal.dumps((
             constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_argcount,

@@ -37,6 +37,7 @@ _lru_cache_wrapper = type(functools.lru_cache(lambda: None))
 _CODE_LIKE = (
     types.FunctionType, types.CodeType, types.MethodType, staticmethod, classmethod, property, functools.partial,
     functools.partialmethod, functools.cached_property, _lru_cache_wrapper, OpOverload, OpOverloadPacket)
+_HAVE_CODE = (*_BUILTINS, *_CODE_LIKE)
 # Metaclasses that belong to Python.
 _METACLASSES = (type, abc.ABCMeta, enum.EnumMeta)
 
@@ -190,7 +191,7 @@ class Describer:
     @staticmethod
     def is_code(value):
         """Is it something that __call__ describes by its code?"""
-        return isinstance(value, (*_BUILTINS, *_CODE_LIKE))
+        return isinstance(value, _HAVE_CODE)
 
     def refer_to(self, cls):
         """The path of a class, whose digest then belongs to `referred`."""
