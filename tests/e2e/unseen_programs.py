@@ -74,6 +74,49 @@ SCALES = {Member.ONE: 2}
 def ENTRY(x):
     return x * (SCALES[Member.ONE] + Member.ONE.__hash__() % 100)
 ''',
+    "hash_that_is_kept_by_its_method": '''
+class Kept:
+    def __hash__(self):
+        self.kept = "red".__hash__()
+        return self.kept
+
+
+def ENTRY(x):
+    kept = Kept()
+    return x * ({kept: 3}[kept] + kept.kept % 100)
+''',
+    "hashes_that_are_few": '''
+class Few:
+    def __init__(self, name):
+        self.name = name
+
+    def __hash__(self):
+        return str.__hash__(self.name) % 2
+
+    def __eq__(self, other):
+        return True
+
+
+def ENTRY(x):
+    found = {Few("red"): 1}
+    return x * (1 + sum(Few(name) in found for name in NAMES))
+''',
+    "hash_in_a_list": '''
+HASHES = [Member.ONE.__hash__]
+
+
+def ENTRY(x):
+    return x * (HASHES[0]() % 100)
+''',
+    "hash_by_another_name": '''
+class Kind(enum.Enum):
+    FIRST = 1
+    key = enum.Enum.__hash__
+
+
+def ENTRY(x):
+    return x * (Kind.FIRST.key() % 100)
+''',
     "hash_that_is_kept": '''
 class Kept:
     def __hash__(self):
@@ -1239,12 +1282,23 @@ class Named:
     name: str
 
 
-SCALES = {Member.ONE: 2, Part.LEFT: 3, Part.LEFT | Part.RIGHT: 5, fractions.Fraction(1, 2): 7, Named("red"): 11}
-RED = Named("red")
+class Own:
+    def __init__(self, name):
+        self.name = name
+
+    def __eq__(self, other):
+        return self.name == other.name
+
+    def __hash__(self):
+        return hash(self.name)
+
+
+HALF, RED, OWN = fractions.Fraction(1, 2), Named("red"), Own("red")
+SCALES = {Member.ONE: 2, Part.LEFT: 3, Part.LEFT | Part.RIGHT: 5, HALF: 7, RED: 11, OWN: 13}
 
 
 def ENTRY(x):
-    return x * SCALES[Member.ONE] * SCALES[Part.LEFT | Part.RIGHT] * SCALES[fractions.Fraction(1, 2)] * SCALES[RED]
+    return x * SCALES[Member.ONE] * SCALES[Part.LEFT | Part.RIGHT] * SCALES[HALF] * SCALES[RED] * SCALES[OWN]
 ''',
     "usual_variables": '''
 import os

@@ -218,20 +218,22 @@ def reads_variables_unnamed(code):
 
 
 def asks_for_hashes(code):
-    """May it let out a hash? A __hash__ gives it to what looks things up, which lets it out of no container but a
-    set (makes_sets)."""
+    """May it let out a hash? A usual __hash__ gives it to what looks things up, which lets it out of no container but a
+    set (makes_sets). Another one may keep it, or make one that many objects have: which of them are compared hangs on it."""
     return any(
         instruction.opname in _LOADS_GLOBAL and instruction.argval == "hash"
         or instruction.opname in _LOADS_ATTRIBUTE and instruction.argval in _HASHES
         or instruction.opname == "LOAD_CONST" and instruction.argval == "__hash__"  # It may be asked for by text.
-        for each in code_inside(code) if each.co_name != "__hash__" for instruction in dis.get_instructions(each))
+        for each in code_inside(code) if not gives_its_hash_alone(each) for instruction in dis.get_instructions(each))
 
 
 def gives_its_hash_alone(code):
     """Is it a __hash__ that asks for one hash and returns it, as those that data classes get? It hands that to nothing else."""
+    if code.co_name != "__hash__":
+        return False
     instructions = [instruction for instruction in dis.get_instructions(code) if instruction.opname not in _BEFORE_ANY]
     loads = [instruction.argval for instruction in instructions if instruction.opname.startswith("LOAD_")]
-    return code.co_name == "__hash__" and loads[:1] == ["hash"] and loads.count("hash") == 1 and (
+    return loads[:1] == ["hash"] and loads.count("hash") == 1 and (
         sum(instruction.opname == "CALL" for instruction in instructions) == 1) and all(
         instruction.opname.startswith("LOAD_") or instruction.opname in _OF_ONE_CALL for instruction in instructions)
 

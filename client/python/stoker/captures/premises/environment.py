@@ -121,8 +121,8 @@ def _of_addresses(reached, nodes, values):
 
 
 def _told_by(met):
-    if isinstance(met.value, _OF_SLOTS):
-        return "hash" if met.value.__name__ == "__hash__" != met.name else None
+    if isinstance(met.value, (*_OF_SLOTS, types.FunctionType, types.MethodType)):
+        return "hash" if held(met.value, "__name__") == "__hash__" != met.name else None
     return next((each.__name__ for each in (hash, id) if met.value is each), None)
 
 

@@ -205,11 +205,11 @@ class Reached:
     def asks_for_hashes(self, texts):
         """`texts`: constants of the trace. A usual __hash__, as members of enumerations and data classes have that are keys, lets
         it out to what looks things up alone; so do Python's own."""
-        if any(asks_for_hashes(each) for each in self.of_programs):
+        asking = [
+            code for code in self.of_programs if not (code.co_name == "__hash__" and is_pythons_file(code.co_filename))]
+        if any(asks_for_hashes(code) for code in asking):
             return True
-        asking = [code for code in self.of_programs if hash.__name__ in code.co_names]
-        is_usual = bool(asking) and all(
-            gives_its_hash_alone(code) or code.co_name == "__hash__" and is_pythons_file(code.co_filename) for code in asking)
+        is_usual = any(hash.__name__ in code.co_names for code in self.of_programs)  # Of such a one alone, by now.
         return (hash.__name__ in texts or not is_usual) and any(value is hash for value in self.values)
 
     def asked_of_the_process(self, texts):
@@ -221,7 +221,7 @@ class Reached:
             (pythons if is_pythons_file(code.co_filename) else found).update(process.NAMES & named)
         found |= process.NAMES & texts - pythons
         for code in self.traced:
-            if not self.is_installed(code):
+            if not self.is_installed(code) and not gives_its_hash_alone(code):
                 for names, value in self._chains_read(code):
                     if names in _OF_ADDRESSES and value is ABSENT:
                         found.add(names[0])

@@ -37,6 +37,7 @@ _lru_cache_wrapper = type(functools.lru_cache(lambda: None))
 _CODE_LIKE = (
     types.FunctionType, types.CodeType, types.MethodType, staticmethod, classmethod, property, functools.partial,
     functools.partialmethod, functools.cached_property, _lru_cache_wrapper, OpOverload, OpOverloadPacket)
+_NAMED = (types.FunctionType, types.MethodType, types.WrapperDescriptorType, types.MethodWrapperType, staticmethod, classmethod)
 _HAVE_CODE = (*_BUILTINS, *_CODE_LIKE)
 # Metaclasses that belong to Python.
 _METACLASSES = (type, abc.ABCMeta, enum.EnumMeta)
@@ -115,6 +116,8 @@ class Describer:
         if isinstance(value, type):
             return ["class", *self.class_words(value)]
         if isinstance(value, types.FunctionType):
+            if value.__name__ == "__hash__":  # In a table, say: who calls it there is given a hash.
+                self._tells(hash)
             if counts_as_constant(value):  # Its calls and their results are premises of their own.
                 return ["constant function", _path(value), self.function_digest(value)]
             value = undecorated(value)
@@ -260,6 +263,8 @@ class Describer:
         skipped = (*_members(cls), *REPLACED.get(cls, ()), *self._unread(cls))
         for name, value in sorted(vars(cls).items()):
             if name not in skipped:
+                if name != "__hash__" and isinstance(value, _NAMED) and held(value, "__name__") == "__hash__":
+                    self._tells(hash)
                 words = self._annotate(value) if name in _ANNOTATE else self._member(value)
                 data.append(name) if words is None else lines.append(f"{name} {words}")
         if "_boundary_" in vars(cls):  # What a flag makes of bits that it does not know.
@@ -331,8 +336,11 @@ class Describer:
 
     def _note_process(self, value):
         if is_run_for_its_result(value):
-            self.of_process.add(value.__name__)
-            self._variable += 1  # Whoever describes it again is to meet it again.
+            self._tells(value)
+
+    def _tells(self, function):
+        self.of_process.add(function.__name__)
+        self._variable += 1  # Whoever describes it again is to meet it again.
 
     def _descriptor(self, value):
         if is_field(value):
