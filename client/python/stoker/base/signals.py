@@ -37,7 +37,8 @@ class _Handler(NamedTuple):
 
     code: types.CodeType
     function: weakref.ref
-    owner: int | None  # id of the object of which it is a method.
+    owner: int  # id of the object of which it is a method, or of None,
+    kind: int  # and of its class.
 
     def runs_in(self, frame):
         """Is the frame one of its calls? All that a decorator makes share a code object, and differ in what they close over;
@@ -45,9 +46,9 @@ class _Handler(NamedTuple):
         if frame.f_code is not self.code:
             return False
         variables = frame.f_locals
-        if self.owner is not None and self.code.co_argcount:
-            whose = variables.get(self.code.co_varnames[0], _GONE)
-            if whose is not _GONE and id(whose) != self.owner:
+        if self.code.co_argcount:  # It may have put something else in the place of its own object.
+            whose = variables.get(self.code.co_varnames[0])
+            if id(type(whose)) == self.kind and id(whose) != self.owner:
                 return False
         function = self.function()
         if function is None:
@@ -71,7 +72,7 @@ def learn_handlers():
             continue
         for function, owner in _functions_of(handler):
             if _is_foreign(function.__code__):  # PyTorch's run for anybody.
-                _handlers[id(function), owner] = _Handler(function.__code__, weakref.ref(function), owner)
+                _handlers[id(function), id(owner)] = _Handler(function.__code__, weakref.ref(function), id(owner), id(type(owner)))
     if len(_handlers) > _MAX_HANDLERS:
         for key in [key for key, each in list(_handlers.items()) if each.function() is None]:
             _handlers.pop(key, None)
@@ -147,29 +148,30 @@ def _is_given(frame, interrupted):
     held = frame.f_locals
     values = [held.get(name) for name in code.co_varnames[:count]]
     if takes_more:
-        values += held.get(code.co_varnames[count + code.co_kwonlyargcount], ())
+        rest = held.get(code.co_varnames[count + code.co_kwonlyargcount])
+        values += rest if type(rest) is tuple else ()
     return any(
         isinstance(number, int) and 0 < number < signal.NSIG and value is interrupted for number, value in zip(values, values[1:]))
 
 
 def _functions_of(handler, owner=None, depth=0):
-    """Yields (function, id of the object of which it is a method, or None) of what runs when it is called, as far as that can
+    """Yields (function, the object of which it is a method, or None) of what runs when it is called, as far as that can
     be told."""
     if isinstance(handler, types.FunctionType):
         yield handler, owner
     elif depth < _MAX_DEPTH:
         for part, whose in _parts_of(handler):
-            yield from _functions_of(part, whose or owner, depth + 1)
+            yield from _functions_of(part, owner if whose is None else whose, depth + 1)
 
 
 def _parts_of(handler):
     for kind, name in _WRAPPERS.items():
         if isinstance(handler, kind):
-            return [(getattr(handler, name), id(handler.__self__) if kind is types.MethodType else None)]
+            return [(getattr(handler, name), handler.__self__ if kind is types.MethodType else None)]
     if not callable(handler):
         return []
     is_class = isinstance(handler, type)
-    asked = [(type(handler), "__call__", id(handler)), *(((handler, name, None) for name in ("__new__", "__init__")) if is_class else ())]
+    asked = [(type(handler), "__call__", handler), *(((handler, name, None) for name in ("__new__", "__init__")) if is_class else ())]
     return [(vars(base)[name], owner) for cls, name, owner in asked for base in cls.__mro__ if name in vars(base)]
 
 

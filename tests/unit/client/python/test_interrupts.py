@@ -7,6 +7,7 @@ import operator
 import signal
 import sys
 import threading
+import types
 
 import pytest
 
@@ -278,6 +279,31 @@ class Limit:
         raise TimeoutError
 
 
+class Loses:
+    def ends(self, number, frame):
+        self = number = frame = None
+        raise TimeoutError
+
+
+class OfNobody:
+    @staticmethod
+    def __call__(number, frame):
+        number = frame = None
+        raise TimeoutError
+
+
+class OfTheClass:
+    @classmethod
+    def __call__(cls, number, frame):
+        del number, frame
+        raise TimeoutError
+
+
+def forgets_the_rest(first, *rest):
+    first = rest = None
+    raise TimeoutError
+
+
 class Making(type):
     def __call__(cls, *given):
         del given
@@ -292,7 +318,8 @@ OTHERS = [limit(1), limit_of_any(), Limit()]  # Of the same code as those that a
 
 
 @pytest.mark.parametrize("handled", [
-    limit(2), limit_of_any(), Limit(), MadeByAnother, walks, forgets, forgets_all, ends, hides, walks.__call__, functools.lru_cache(walks), functools.partial(forgets.__call__, 1),
+    limit(2), limit_of_any(), Limit(), MadeByAnother, Loses().ends, OfNobody(), OfTheClass(),
+    types.MethodType(functools.partial(forgets_the_rest, 1), Limit()), walks, forgets, forgets_all, ends, hides, walks.__call__, functools.lru_cache(walks), functools.partial(forgets.__call__, 1),
     ByPartialMethod(), Made], indirect=True)
 @pytest.mark.parametrize("interrupted", [by_generator, by_json])
 def test_what_a_signal_handler_raises_goes_through_whatever_became_of_it(handled, interrupted):
@@ -315,6 +342,15 @@ def test_what_a_signal_handler_raises_goes_through_whatever_became_of_it(handled
 def test_what_a_package_defines_goes_through(monkeypatch):
     monkeypatch.setattr(signals, "_PACKAGES", (*signals._PACKAGES, __file__.removesuffix("test_interrupts.py")))
     test_what_another_thread_raises_here_goes_through()
+
+
+def test_what_code_made_of_its_arguments_is_no_matter():
+    def rebinds(first, *rest):
+        first = rest = None
+        raise TimeoutError
+
+    with signals.suppressed(TimeoutError):
+        rebinds(1, 2)
 
 
 def logged(function):
