@@ -2,7 +2,6 @@
 
 import functools
 import importlib.machinery
-import itertools
 import os
 import re
 import sys
@@ -34,7 +33,8 @@ def packages():
 
 def versions_now():
     """The same with what the metadata says of itself: a program that asks for a version gets it from there."""
-    return digest_of(*itertools.chain(*sorted({(name, _headers(os.path.join(folder, name))) for folder, name in _metadata()})))
+    found = sorted({(name, _headers(os.path.join(folder, name))) for folder, name in _metadata()})
+    return digest_of(*[part for pair in found for part in pair])
 
 
 def _metadata():
