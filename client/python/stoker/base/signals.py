@@ -29,7 +29,7 @@ _WRAPPERS = {
 _GONE = object()  # In place of a variable that a function has deleted, or not yet set.
 _traceback_of = BaseException.__traceback__.__get__  # A class may hide it.
 
-_handlers = {}  # id of a function -> _Handler, of what handled a signal when somebody looked.
+_handlers = {}  # (id of a function, id of its owner) -> _Handler, of what handled a signal when somebody looked.
 
 
 class _Handler(NamedTuple):
