@@ -102,12 +102,13 @@ Status LoadedExecutable::Bind(std::span<const void* const> data,
     return InvalidArgument(std::to_string(data.size()) + " parameters are given; the graph has " +
                            std::to_string(parameter_inputs_.size()) + ".");
   }
-  parameters_.resize(data.size());
+  std::vector<Parameter> parameters(data.size());
   for (std::size_t i = 0; i < data.size(); ++i) {
-    parameters_[i] = {data[i], static_cast<std::uint64_t>(versions[i])};
+    parameters[i] = {data[i], static_cast<std::uint64_t>(versions[i])};
   }
   CallQueue queue(device_, stream);
-  return executable_->BindParameters(parameters_, *queue, &binding_);
+  const std::lock_guard lock(binding_mutex_);
+  return executable_->BindParameters(parameters, *queue, &binding_);
 }
 
 void LoadedExecutable::Unbind() {
@@ -117,13 +118,18 @@ void LoadedExecutable::Unbind() {
 
 Result<std::shared_ptr<const Binding>> LoadedExecutable::CurrentBinding(Queue& queue) {
   const std::lock_guard lock(binding_mutex_);
-  if (binding_ == nullptr) return FailedPrecondition("The parameters could not be bound again.");
+  if (binding_ == nullptr) {
+    return FailedPrecondition("The graph's " + std::to_string(parameter_inputs_.size()) +
+                              " parameters are not bound.");
+  }
   if (const auto changed = binding_->prepared->Changed()) {
     repaired_parameter_ = executable_->prepared_parameters()[*changed];
     ++repairs_;
   }
   if (binding_->prepared->IsStale()) {
-    STOKER_RETURN_IF_ERROR(executable_->BindParameters(parameters_, queue, &binding_));
+    // Whoever comes meanwhile waits at the lock: for a while there is no binding.
+    const std::vector<Parameter> parameters = binding_->parameters;
+    STOKER_RETURN_IF_ERROR(executable_->BindParameters(parameters, queue, &binding_));
   }
   return binding_;
 }
@@ -175,8 +181,8 @@ void LoadedExecutable::ReturnFrame(std::unique_ptr<Frame> frame) {
 }
 
 Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
-    std::span<const void* const> inputs, std::span<const std::int64_t> symbols,
-    std::span<void* const> outputs) {
+    const Binding& binding, std::span<const void* const> inputs,
+    std::span<const std::int64_t> symbols, std::span<void* const> outputs) {
   const LaunchPlan& plan = executable_->plan();
   if (inputs.size() != plan.inputs.size()) {
     return InvalidArgument(std::to_string(inputs.size()) + " inputs are given; the graph has " +
@@ -186,15 +192,11 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
     return InvalidArgument(std::to_string(outputs.size()) + " outputs are given; the graph has " +
                            std::to_string(plan.outputs.size()) + ".");
   }
-  if (binding_ == nullptr) {
-    return FailedPrecondition("The graph's " + std::to_string(parameter_inputs_.size()) +
-                              " parameters are not bound.");
-  }
   if (is_static_) symbols = {};
   STOKER_TRY(std::unique_ptr<Frame> frame, TakeFrame(symbols));
   std::ranges::copy(inputs, frame->inputs.begin());
   for (std::size_t p = 0; p < parameter_inputs_.size(); ++p) {
-    frame->inputs[parameter_inputs_[p]] = parameters_[p].data;
+    frame->inputs[parameter_inputs_[p]] = binding.parameters[p].data;
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (frame->inputs[i] == nullptr && Product(frame->geometry.sizes[i]) != 0) {
@@ -215,9 +217,9 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
 Status LoadedExecutable::Run(std::span<const void* const> inputs,
                              std::span<const std::int64_t> symbols, std::span<void* const> outputs,
                              void* stream) {
-  STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
   CallQueue queue(device_, stream);
   STOKER_TRY(const auto binding, CurrentBinding(*queue));
+  STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(*binding, inputs, symbols, outputs));
   const bool verifies = Verifies();
   KeptInputs kept;
   if (verifies) {
@@ -367,9 +369,9 @@ std::string_view LoadedExecutable::VerificationText() const {
 Result<std::string> LoadedExecutable::ProfileJson(std::span<const void* const> inputs,
                                                   std::span<const std::int64_t> symbols,
                                                   std::span<void* const> outputs, void* stream) {
-  STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(inputs, symbols, outputs));
   CallQueue queue(device_, stream);
   STOKER_TRY(const auto binding, CurrentBinding(*queue));
+  STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(*binding, inputs, symbols, outputs));
   STOKER_TRY(
       const auto profile,
       executable_->Profile(*frame->plan, *binding, {frame->inputs, outputs}, *queue, host_.get()));

@@ -73,13 +73,14 @@ class LoadedExecutable {
   std::string_view PreparedFrom() const;  // file, parameters; empty: there is nothing yet.
   bool Verifies() const;                  // Until a call has been as the interpreter says.
   std::string_view VerificationText() const;
-  // The binding for one call.
+  // The binding for one call, which keeps it: another call may make it anew meanwhile.
   Result<std::shared_ptr<const Binding>> CurrentBinding(Queue& queue);
   Result<Geometry> GeometryOf(std::span<const std::int64_t> symbols) const;
   Result<std::unique_ptr<Frame>> TakeFrame(std::span<const std::int64_t> symbols);
   void ReturnFrame(std::unique_ptr<Frame> frame);
   // A frame filled for one call whose guards hold.
-  Result<std::unique_ptr<Frame>> Prepare(std::span<const void* const> inputs,
+  Result<std::unique_ptr<Frame>> Prepare(const Binding& binding,
+                                         std::span<const void* const> inputs,
                                          std::span<const std::int64_t> symbols,
                                          std::span<void* const> outputs);
   // FailedPrecondition where an input that the call updates shares memory with another one.
@@ -104,12 +105,11 @@ class LoadedExecutable {
   std::unique_ptr<Executable> executable_;
   std::unique_ptr<Host> host_;  // May be null.
   mutable std::mutex binding_mutex_;
-  std::shared_ptr<const Binding> binding_;  // Guarded by it while calls run.
+  std::shared_ptr<const Binding> binding_;  // Guarded by it.
   std::atomic<std::int64_t> repairs_{0};
   std::atomic<std::int64_t> repaired_parameter_{-1};  // The last one.
-  std::vector<Parameter> parameters_;
-  std::vector<std::uint32_t> parameter_inputs_;  // Input number of each parameter.
-  bool is_static_ = true;                        // No input has a symbol.
+  std::vector<std::uint32_t> parameter_inputs_;       // Input number of each parameter.
+  bool is_static_ = true;                             // No input has a symbol.
 
   std::mutex frames_mutex_;
   std::vector<std::unique_ptr<Frame>> frames_;  // Not in use; most recently used last.

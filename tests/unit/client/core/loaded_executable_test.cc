@@ -375,6 +375,34 @@ TEST(LoadedExecutable, Run_FromManyThreads_GivesEachItsOwnResult) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(LoadedExecutable, Run_FromManyThreads_WhileItPreparesAnew) {
+  // Large, so that preparing takes a while.
+  constexpr std::int64_t kSize = 1 << 18;
+  const auto executable = Load(cpu::AddDoubledWeight(kSize));
+  const std::vector<float> weight(kSize, 2);
+  for (std::int64_t version = 1; version <= 5; ++version) {
+    // Made under a new version: on trial, and stale in the midst of the calls.
+    ASSERT_TRUE(
+        executable->Bind(std::array<const void*, 1>{weight.data()}, std::array{version}, nullptr)
+            .ok());
+    std::vector<std::thread> threads;
+    for (int n = 0; n < 4; ++n) {
+      threads.emplace_back([&executable, n] {
+        const std::vector<float> in(kSize, static_cast<float>(n));
+        std::vector<float> out(kSize);
+        for (int call = 0; call < 2 * Prepared::kCallsOnTrial; ++call) {
+          const std::array<const void*, 2> inputs = {in.data(), nullptr};
+          const Status status =
+              executable->Run(inputs, {}, std::array<void*, 1>{out.data()}, nullptr);
+          ASSERT_TRUE(status.ok()) << status.error().message;
+          ASSERT_EQ(out.back(), static_cast<float>(n + 4));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
 TEST(LoadedExecutable, Run_WarmStatic_AllocatesNothing) {
   const auto executable = Load(cpu::AddDoubledWeight(4096));
   const std::vector<float> weight(4096, 1);
