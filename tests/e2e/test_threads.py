@@ -9,7 +9,7 @@ from e2e import forked
 
 SCRIPT = """
 import json, os, threading
-import torch
+import stoker, torch
 from job import build, output_of, relative_error
 
 model, example = build("gpt2", 0, 64, 2)
@@ -62,7 +62,8 @@ if child == 0:
         new = relative_error(other(inputs[0]), expected[0] + 1) < 1e-5
     os._exit(0 if same and new else 1)
 _, status = os.waitpid(child, 0)
-print(json.dumps({"worst": max(worst), "mixed": max(mixed), "child": status}))
+print(json.dumps({
+    "worst": max(worst), "mixed": max(mixed), "child": status, "eager": stoker.counters().get("graphs_eager", 0)}))
 """
 
 
@@ -75,6 +76,42 @@ def test_threads_and_fork(site):
     assert result["worst"] < 1e-5
     assert result["mixed"] < 1e-5
     assert result["child"] == 0
+    assert result["eager"] == 0
+
+
+UPDATED = """
+import json, threading
+import stoker, torch
+
+model = torch.nn.Sequential(torch.nn.Linear(512, 2048), torch.nn.Tanh(), torch.nn.Linear(2048, 512)).eval()
+compiled = torch.compile(model, backend="stoker")
+rows = torch.randn(64, 512)
+worst = [0.0] * 4
+
+def work(place):
+    with torch.no_grad():
+        for _ in range(20):
+            worst[place] = max(worst[place], float((compiled(rows) - wanted).abs().max()))
+
+for _ in range(4):
+    with torch.no_grad():
+        compiled(rows)
+        model[0].weight.mul_(1.01)  # Packed anew, and again after some calls, to be watched.
+        wanted = model(rows)
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(4)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+print(json.dumps({"worst": max(worst), "eager": stoker.counters().get("graphs_eager", 0)}))
+"""
+
+
+def test_threads_share_weights_that_were_updated(site):
+    done = subprocess.run(
+        [forked.python(), "-c", UPDATED], env=site.env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["worst"] < 1e-4
+    assert result["eager"] == 0, done.stderr
 
 
 COUNTED = """
