@@ -70,7 +70,8 @@ def rescued(run, in_eager, once=None):
         try:
             return current(arguments)
         except StokerError as error:
-            current = in_eager(error)
+            if current is run:  # And not what another thread's call has put there.
+                current = in_eager(error)
         except RuntimeError as error:
             let_through(error)
             if once is None or all(map(has_memory, arguments)):

@@ -10,7 +10,7 @@ import types
 
 import torch
 
-from .held import EXTENSIONS, HEAPTYPE, held
+from .held import EXTENSIONS, HEAPTYPE, held, module_name_of
 
 # A virtual environment's folder for Python's own library holds nothing of that.
 _PYTHONS = tuple({
@@ -78,7 +78,7 @@ def is_named_tuples(global_values):
 
 def _is_of_package_with_globals(function):
     """Is it a method, say, that a package made of text with globals of its own, for one of its modules?"""
-    module = sys.modules.get(function.__module__)
+    module = sys.modules.get(module_name_of(function))
     return module_with(function.__globals__) is None and "__name__" not in function.__globals__ and isinstance(
         module, types.ModuleType) and module is not builtins and is_installed_module(module)
 
@@ -118,8 +118,9 @@ def _is_part_of_an_extension(name):
 
 
 def is_installed(cls):
-    module = sys.modules.get(cls.__module__)
-    return module is not None and module.__name__ != "__main__" and is_installed_module(module)
+    """Does it say so? An extension's may say nothing."""
+    module = sys.modules.get(module_name_of(cls))
+    return module is not None and held(module, "__name__") != "__main__" and is_installed_module(module)
 
 
 def is_programs_class(cls):
