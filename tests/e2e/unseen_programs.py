@@ -67,6 +67,21 @@ SCALES = {Member.ONE: 2}
 def ENTRY(x):
     return x * (SCALES[Member.ONE] + vars(builtins)["ha" + "sh"]("red") % 100)
 ''',
+    "hash_under_a_name_that_is_a_text": '''
+SCALES, SPECIAL = {Member.ONE: 2}, "hash"
+KEY = dataclasses.make_dataclass("Key", ["name"], frozen=True)("red")
+
+
+def ENTRY(x):
+    return x * (SCALES[Member.ONE] + getattr(KEY, f"__{SPECIAL}__")() % 100)
+''',
+    "hash_that_pythons_library_keeps": '''
+SCALES = {Member.ONE: 2}
+
+
+def ENTRY(x):
+    return x * (SCALES[Member.ONE] + functools._make_key(("red", 1), {}, False).hashvalue % 100)
+''',
     "hash_of_a_member": '''
 SCALES = {Member.ONE: 2}
 

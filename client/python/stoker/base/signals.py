@@ -29,7 +29,8 @@ _WRAPPERS = {
 _GONE = object()  # In place of a variable that a function has deleted, or not yet set.
 _traceback_of = BaseException.__traceback__.__get__  # A class may hide it.
 
-_handlers = {}  # (id of a function, id of its owner) -> _Handler, of what handled a signal when somebody looked.
+_handlers = {}  # Ids of a function, its code and its owner -> _Handler, of what handled a signal when somebody looked.
+_refusing = set()  # What Python says, by their names, of those that do not take what a handler is given.
 
 
 class _Handler(NamedTuple):
@@ -48,7 +49,7 @@ class _Handler(NamedTuple):
         variables = frame.f_locals
         if self.code.co_argcount:  # It may have put something else in the place of its own object.
             whose = variables.get(self.code.co_varnames[0])
-            if id(type(whose)) == self.kind and id(whose) != self.owner:
+            if id(type(whose)) == self.kind and id(whose) != self.owner and self._is_given_another(variables):
                 return False
         function = self.function()
         if function is None:
@@ -56,6 +57,21 @@ class _Handler(NamedTuple):
         return all(
             variables.get(name, _GONE) is _content_of(cell)
             for name, cell in zip(self.code.co_freevars, function.__closure__ or ()))
+
+    def _is_given_another(self, variables):
+        """Does a call of this method have other arguments than a signal's? They may be gone."""
+        given = _arguments_of(self.code, variables)[1:]
+        return len(given) < 2 or any(
+            value is not _GONE and not isinstance(value, kind) for value, kind in zip(given, (int, types.FrameType)))
+
+
+def _arguments_of(code, variables):
+    """Those by place, as far as they are there."""
+    values = [variables.get(name, _GONE) for name in code.co_varnames[:code.co_argcount]]
+    if code.co_flags & inspect.CO_VARARGS:
+        rest = variables.get(code.co_varnames[code.co_argcount + code.co_kwonlyargcount])
+        values += rest if type(rest) is tuple else (_GONE, _GONE)
+    return values
 
 
 def _content_of(cell):
@@ -68,11 +84,16 @@ def _content_of(cell):
 def learn_handlers():
     """Before it may be interrupted: a handler may take itself away before it raises."""
     for handler in [signal.getsignal(number) for number in range(1, signal.NSIG)]:
-        if handler is None or isinstance(handler, int):  # signal.SIG_DFL and SIG_IGN are numbers.
-            continue
-        for function, owner in _functions_of(handler):
-            if _is_foreign(function.__code__):  # PyTorch's run for anybody.
-                _handlers[id(function), id(owner)] = _Handler(function.__code__, weakref.ref(function), id(owner), id(type(owner)))
+        if handler is None or isinstance(handler, int) or handler is signal.default_int_handler:
+            continue  # signal.SIG_DFL and SIG_IGN are numbers.
+        functions = list(_functions_of(handler))
+        for function, owner in functions:
+            code = function.__code__  # It may get another one.
+            if _is_foreign(code):  # PyTorch's run for anybody.
+                _handlers[id(function), id(code), id(owner)] = _Handler(code, weakref.ref(function), id(owner), id(type(owner)))
+        if _refuses(handler):
+            names = [getattr(each, "__qualname__", "") for each in (handler, *(function for function, _ in functions))]
+            _refusing.update(text for name in names if name for text in (f"{name}() ", f"{name} expected "))
     if len(_handlers) > _MAX_HANDLERS:
         for key in [key for key, each in list(_handlers.items()) if each.function() is None]:
             _handlers.pop(key, None)
@@ -82,7 +103,8 @@ def let_through(error):
     """Where any exception is caught: raises it again if it came so. What Python makes of it on its way may stand for it: a
     generator that StopIteration ends raises RuntimeError."""
     at = _traceback_of(error)
-    if at is None or error.__context__ is None and at.tb_next is None and type(error).__module__ == "builtins":
+    if at is None or error.__context__ is None and at.tb_next is None and type(error).__module__ == "builtins" and (
+            not _is_of_refusing(error)):
         return  # Raised where it was caught: the usual.
     for each in _made_of(error):
         if _came_so(each):
@@ -109,7 +131,26 @@ def _frames_of(error):
         at = at.tb_next
 
 
+def _refuses(handler):
+    """Does it not take a signal's number, and a frame?"""
+    try:
+        inspect.signature(handler).bind(0, None)
+    except ValueError:  # Nothing tells.
+        return False
+    except TypeError:
+        return True
+    return False
+
+
+def _is_of_refusing(error):
+    """Is it what Python raises where it calls such a handler, in the frame that is interrupted?"""
+    return bool(_refusing) and type(error) is TypeError and any(
+        isinstance(said, str) and text in said for said in error.args for text in _refusing)
+
+
 def _came_so(error):
+    if _is_of_refusing(error):
+        return True
     frames = list(_frames_of(error))
     foreign = [frame for frame in frames[1:] if _is_foreign(frame.f_code)]
     if foreign:
@@ -141,15 +182,7 @@ class suppressed:
 
 def _is_given(frame, interrupted):
     """A signal handler is given the number of the signal, and the frame into which it comes."""
-    code, count = frame.f_code, frame.f_code.co_argcount
-    takes_more = bool(code.co_flags & inspect.CO_VARARGS)
-    if count < 2 and not takes_more:
-        return False
-    held = frame.f_locals
-    values = [held.get(name) for name in code.co_varnames[:count]]
-    if takes_more:
-        rest = held.get(code.co_varnames[count + code.co_kwonlyargcount])
-        values += rest if type(rest) is tuple else ()
+    values = _arguments_of(frame.f_code, frame.f_locals)
     return any(
         isinstance(number, int) and 0 < number < signal.NSIG and value is interrupted for number, value in zip(values, values[1:]))
 

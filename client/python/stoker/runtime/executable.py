@@ -43,27 +43,19 @@ class Executable(Loaded):
 
     def run(self, parameters, arguments):
         """`arguments`: what stoker_executable_run takes after the executable."""
-        self._enter(parameters)
         call = self.profile if collectors else self.run_once
-        if self.host is None:
-            try:
+
+        def run(leave):
+            if self.host is None:
                 call(arguments)
-            finally:
-                self._gate.leave()
-        else:
+                return
             kept = self._binding and self._binding.laid_out  # noqa: F841. Whatever is bound while PyTorch runs.
-            with self.host.during_run(self._gate.leave):
+            with self.host.during_run(leave):
                 call(arguments)
+
+        self._gate.run_inside(self._has_bound, self._bind, parameters, run)
         if parameters and self.library.stoker_executable_repairs(self.handle) != self._repairs:
             self._note_repairs(parameters)
-
-    def _enter(self, parameters):
-        """The gate, with these parameters bound: only whoever is inside knows that they stay so."""
-        gate = self._gate
-        gate.enter()
-        if not self._has_bound(parameters):
-            gate.leave()
-            gate.enter_after(lambda: self._bind(parameters))
 
     def _has_bound(self, parameters):
         return not parameters or (self._stamp is not None and self._stamp.fits(parameters))
@@ -87,11 +79,13 @@ class Executable(Loaded):
 
     def release(self, binding):
         """Lets go of the weights of a binding, packed or not, if it is still the one."""
-        with self._gate.alone():
+        def unbind():
             if self._binding is binding:
                 self._stamp = None
                 self.library.stoker_executable_unbind(self.handle)
                 binding.forget()
+
+        self._gate.run_alone(unbind)
 
     def _bind(self, parameters):
         """Alone in the gate."""

@@ -1,57 +1,136 @@
-"""Gate: many may pass at once, or one alone. Of a forked process nobody is inside."""
+"""Gate: many may pass at once, or one alone. Of a forked process nobody is inside.
 
+A signal handler may come into the midst of any line here. What it raises ends what it came into, whose pass is void from then
+on; if it comes back to the gate, it is told that its own thread is inside: it would wait for itself.
+"""
+
+import sys
 import threading
-from contextlib import contextmanager
+import time
 
 from ..base.locks import OfProcess
+
+FIRST_PAUSE_S, LAST_PAUSE_S = 2e-5, 5e-3  # Of who waits, each twice as long as the one before.
+
+
+class Inside(Exception):
+    """This thread has a pass already, in a frame that goes on when this one is done."""
 
 
 class Gate(OfProcess):
     def renew(self):
-        self._changed = threading.Condition()  # Of a lock that its thread may take again.
-        self._inside = 0
-        self._closed = False
+        # Its thread may take it again. No condition: a signal in the midst of what Python does for one would leave that taken.
+        self._lock = threading.RLock()
+        self._inside = {}  # Pass -> the thread that has it.
+        self._alone = None  # (pass, thread) of who is alone, or waits until all others have left.
 
-    def enter(self):
-        with self._changed:
-            while self._closed:
-                self._changed.wait()
-            self._inside += 1
+    def run_inside(self, is_ready, make_ready, given, call):
+        """call(leave), inside: with is_ready(given) true, or after make_ready(given), which nobody else is inside beside; what
+        that raises keeps out. leave() may be called before the end. Inside where this thread would have to wait for itself."""
+        own = object()
 
-    def leave(self):
-        with self._changed:
-            self._inside -= 1
-            if not self._inside:
-                self._changed.notify_all()
+        def leave():
+            self._leave(own)
 
-    @contextmanager
-    def alone(self):
-        """Waits until nobody is inside and keeps everybody out."""
-        self._close()
         try:
-            yield
+            self._enter(own)
+            if not is_ready(given):
+                self._leave(own)
+                self._close(own)
+                make_ready(given)
+                self._enter(own)
+                self._open(own)
+            return call(leave)
         finally:
-            self._open()
+            self._open(own)
+            self._leave(own)
 
-    def enter_after(self, first):
-        """Enters, having called first() alone, before anybody else does. What that raises keeps out."""
-        with self.alone():
-            first()
-            self._inside += 1
+    def run_alone(self, action):
+        """action(), when nobody is inside; everybody else is kept out."""
+        own = object()
+        try:
+            self._close(own)
+            return action()
+        finally:
+            self._open(own)
 
-    def _close(self):
-        with self._changed:
-            while self._closed:
-                self._changed.wait()
-            self._closed = True
-            try:
-                while self._inside:
-                    self._changed.wait()
-            except BaseException:  # A signal's.
-                self._open()
-                raise
+    def _enter(self, own):
+        if not self._may_enter(own):
+            self._wait_until(lambda: self._may_enter(own))
 
-    def _open(self):
-        with self._changed:
-            self._closed = False
-            self._changed.notify_all()
+    def _may_enter(self, own):
+        """It is inside, then."""
+        thread = threading.get_ident()
+        with self._lock:
+            # Who waits to be alone waits for the frames below of a thread that is inside.
+            may = self._alone is None or self._alone[0] is own or self._has(thread)
+            if may:
+                self._inside[own] = thread
+            elif self._is_mine(self._alone):
+                raise Inside
+        return may
+
+    def _leave(self, own):
+        self._inside.pop(own, None)
+
+    def _close(self, own):
+        self._wait_until(lambda: self._may_close(own))
+        self._wait_until(lambda: not self._inside or self._refuse_to_wait_for_itself())
+
+    def _may_close(self, own):
+        """Nobody enters any more, then."""
+        with self._lock:
+            if self._alone is not None:
+                if self._is_mine(self._alone):
+                    raise Inside
+                return self._refuse_to_wait_for_itself()
+            self._alone = own, threading.get_ident()
+        return True
+
+    def _refuse_to_wait_for_itself(self):
+        if self._has(threading.get_ident()):
+            raise Inside
+        return False
+
+    def _open(self, own):
+        alone = self._alone
+        if alone is not None and alone[0] is own:  # Nobody else changes it, then.
+            self._alone = None
+
+    def _has(self, thread):
+        """Is the thread inside?"""
+        return any(other == thread and _is_valid(own, other) for own, other in list(self._inside.items()))
+
+    @staticmethod
+    def _is_mine(alone):
+        return alone[1] == threading.get_ident() and _is_valid(*alone)
+
+    def _wait_until(self, is_reached):
+        pause = FIRST_PAUSE_S
+        while not is_reached():
+            time.sleep(pause)
+            if pause >= LAST_PAUSE_S:
+                self._void_passes()
+            pause = min(2 * pause, LAST_PAUSE_S)
+
+    def _void_passes(self):
+        """Those of frames that an exception has ended between two lines."""
+        with self._lock:
+            for own, thread in list(self._inside.items()):
+                if not _is_valid(own, thread):
+                    self._leave(own)
+            if self._alone is not None and not _is_valid(*self._alone):
+                self._alone = None
+
+
+def _is_valid(own, thread):
+    """Is the frame that has the pass still there?"""
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        if frame.f_code in _PASSING and frame.f_locals.get("own") is own:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_PASSING = (Gate.run_inside.__code__, Gate.run_alone.__code__)

@@ -10,6 +10,7 @@ from ..libstoker.library import FAILED_PRECONDITION, StokerError
 from ..pytorch.marks import boxed
 from ..pytorch.state import in_forward_mode
 from ..pytorch.tensors import has_memory
+from .gate import Inside
 from .replay import Replayed
 from .sizes import by_values
 
@@ -45,7 +46,10 @@ def compiled(gm, program, executables, recorder=None):
         forward = forward_of(gm)
         return lambda taken: forward(*taken)
 
-    run_or_eager = rescued(run_of(program, executables, recorder), in_eager, lambda taken: forward_of(gm)(*taken))
+    def once(taken):
+        return forward_of(gm)(*taken)
+
+    run_or_eager = rescued(run_of(program, executables, recorder), in_eager, once, without_memory=once)
 
     @boxed
     def run(arguments):
@@ -59,10 +63,10 @@ def compiled(gm, program, executables, recorder=None):
     return run
 
 
-def rescued(run, in_eager, once=None):
+def rescued(run, in_eager, once, without_memory=None):
     """`run`, until it raises a StokerError: from then on what in_eager(error) gives. Graphs are functional,
-    so starting over with the same arguments is safe. `once`: for a call with tensors that no kernel can read, as
-    when gradients are asked for in a batch."""
+    so starting over with the same arguments is safe. `once`: for a call of a signal handler that came into the midst of another
+    one; `without_memory`: for one with tensors that no kernel can read, as when gradients are asked for in a batch."""
     current = run
 
     def run_or_eager(arguments):
@@ -72,11 +76,13 @@ def rescued(run, in_eager, once=None):
         except StokerError as error:
             if current is run:  # And not what another thread's call has put there.
                 current = in_eager(error)
+        except Inside:
+            return once(arguments)
         except RuntimeError as error:
             let_through(error)
-            if once is None or all(map(has_memory, arguments)):
+            if without_memory is None or all(map(has_memory, arguments)):
                 raise
-            return once(arguments)
+            return without_memory(arguments)
         return current(arguments)
 
     return run_or_eager

@@ -1,114 +1,206 @@
+"""Who may pass at once, who alone, and what a signal handler does to that."""
+
 import os
 import signal
 import threading
+import time
 
 import pytest
 
-from stoker.runtime.gate import Gate
+from stoker.runtime.gate import Gate, Inside
+
+
+@pytest.fixture
+def alarm():
+    """alarm(handler, seconds): handler() is called then, in the main thread."""
+    before = signal.getsignal(signal.SIGALRM)
+
+    def set_alarm(handler, seconds=0.05):
+        signal.signal(signal.SIGALRM, lambda number, frame: handler())
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+    yield set_alarm
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def run_inside(gate, call=lambda leave: None, is_ready=True, make_ready=None):
+    return gate.run_inside(lambda given: is_ready, make_ready, "given", call)
+
+
+def in_thread(function, *arguments):
+    thread = threading.Thread(target=function, args=arguments, daemon=True)
+    thread.start()
+    return thread
+
+
+def is_open(gate):
+    """May others pass, and be alone?"""
+    threads = [in_thread(run_inside, gate), in_thread(gate.run_alone, lambda: None)]
+    for thread in threads:
+        thread.join(10)
+    return not any(thread.is_alive() for thread in threads)
 
 
 def test_alone_waits_for_those_inside():
-    gate = Gate()
-    order = []
-    gate.enter()
+    gate, order = Gate(), []
 
-    def bind():
-        with gate.alone():
-            order.append("alone")
+    def inside(leave):
+        thread = in_thread(gate.run_alone, lambda: order.append("alone"))
+        time.sleep(0.1)
+        order.append("inside")
+        return thread
 
-    thread = threading.Thread(target=bind)
-    thread.start()
-    order.append("inside")
-    gate.leave()
-    thread.join()
+    run_inside(gate, inside).join()
     assert order == ["inside", "alone"]
+
+
+def test_who_has_left_is_not_waited_for():
+    gate, order = Gate(), []
+
+    def inside(leave):
+        leave()
+        gate.run_alone(lambda: order.append("alone"))
+        leave()
+        order.append("inside")
+
+    run_inside(gate, inside)
+    assert order == ["alone", "inside"]
 
 
 def test_many_may_be_inside():
     gate = Gate()
-    gate.enter()
-    gate.enter()
-    gate.leave()
-    gate.leave()
-    with gate.alone():
-        pass
+    assert run_inside(gate, lambda leave: in_thread(run_inside, gate).join(10)) is None
+    assert is_open(gate)
 
 
 def test_nobody_enters_beside_one_alone():
-    gate = Gate()
-    order = []
+    gate, order = Gate(), []
 
-    def enter():
-        gate.enter()
-        order.append("entered")
-        gate.leave()
-
-    with gate.alone():
-        thread = threading.Thread(target=enter)
-        thread.start()
+    def alone():
+        thread = in_thread(run_inside, gate, lambda leave: order.append("inside"))
+        time.sleep(0.1)
         order.append("alone")
-    thread.join()
-    assert order == ["alone", "entered"]
+        return thread
+
+    gate.run_alone(alone).join()
+    assert order == ["alone", "inside"]
 
 
-def test_what_is_done_alone_before_entering_keeps_out_if_it_raises():
+def test_what_is_made_ready_is_so_when_its_maker_is_inside():
+    gate, order = Gate(), []
+
+    def make_ready(given):
+        order.append(given)
+
+    run_inside(gate, lambda leave: order.append("inside"), is_ready=False, make_ready=make_ready)
+    assert order == ["given", "inside"] and is_open(gate)
+
+
+def test_what_cannot_be_made_ready_keeps_out():
     gate = Gate()
 
-    def refuse():
-        raise ValueError("no")
+    def refuse(given):
+        raise ValueError(given)
 
-    with pytest.raises(ValueError, match="no"):
-        gate.enter_after(refuse)
-    gate.enter_after(lambda: None)
-    gate.leave()
-    with gate.alone():
-        pass
+    with pytest.raises(ValueError, match="given"):
+        run_inside(gate, pytest.fail, is_ready=False, make_ready=refuse)
+    assert is_open(gate)
 
 
 def test_in_a_forked_process_nobody_is_inside():
     gates = [Gate(), Gate()]
-    gates[0].enter()
     entered, leave = threading.Event(), threading.Event()
 
-    def stay_alone():
-        with gates[1].alone():
-            entered.set()
-            leave.wait()
+    def stay(leave_gate=None):
+        entered.set()
+        leave.wait()
 
-    thread = threading.Thread(target=stay_alone)
-    thread.start()
+    threads = [in_thread(run_inside, gates[0], stay), in_thread(gates[1].run_alone, stay)]
     entered.wait()
     child = os.fork()
     if child == 0:
         signal.alarm(30)  # Ends a child that waits for threads which are not there.
-        gates[1].enter()
-        gates[1].leave()
-        with gates[0].alone(), gates[1].alone():
-            os._exit(0)
+        run_inside(gates[1])
+        gates[0].run_alone(lambda: gates[1].run_alone(lambda: os._exit(0)))
     assert os.waitpid(child, 0)[1] == 0
     leave.set()
-    thread.join()
-    gates[0].leave()
-    assert gates[0]._inside == 0
+    for thread in threads:
+        thread.join()
+    assert all(map(is_open, gates))
 
 
-def test_an_interrupt_of_one_who_waits_to_be_alone_leaves_the_gate_open():
-    gate = Gate()
-    gate.enter()
+def test_an_interrupt_of_one_who_waits_to_be_alone_leaves_the_gate_open(alarm):
+    gate, end = Gate(), threading.Event()
+    thread = in_thread(run_inside, gate, lambda leave: end.wait())
 
-    def interrupt(number, frame):
+    def interrupt():
         raise KeyboardInterrupt
 
-    previous = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            with gate.alone():
-                pass
-    finally:
-        signal.signal(signal.SIGALRM, previous)
-    gate.leave()
-    entering = threading.Thread(target=gate.enter, daemon=True)
-    entering.start()
-    entering.join(10)
-    assert not entering.is_alive()
+    time.sleep(0.05)
+    with pytest.raises(KeyboardInterrupt):
+        alarm(interrupt)
+        gate.run_alone(pytest.fail)
+    end.set()
+    thread.join()
+    assert is_open(gate)
+
+
+def test_a_handler_passes_where_its_thread_is_inside_though_another_waits_to_be_alone(alarm):
+    gate, passed = Gate(), []
+
+    def inside(leave):
+        thread = in_thread(gate.run_alone, lambda: passed.append("alone"))
+        alarm(lambda: run_inside(gate, lambda leave: passed.append("handler")))
+        time.sleep(0.2)
+        return thread
+
+    run_inside(gate, inside).join()
+    assert passed == ["handler", "alone"]
+
+
+@pytest.mark.parametrize("outer", ["inside", "alone"])
+@pytest.mark.parametrize("waits", [
+    lambda gate: gate.run_alone(pytest.fail), lambda gate: run_inside(gate, pytest.fail, is_ready=False, make_ready=pytest.fail)])
+def test_a_handler_that_would_wait_for_its_own_thread_is_told_so(alarm, outer, waits):
+    gate, told = Gate(), []
+
+    def handler():
+        with pytest.raises(Inside):
+            waits(gate)
+        told.append(True)
+
+    def stay(leave=None):
+        alarm(handler)
+        time.sleep(0.2)
+
+    run_inside(gate, stay) if outer == "inside" else gate.run_alone(stay)
+    assert told == [True] and is_open(gate)
+
+
+class TimeIsUp(Exception):
+    pass
+
+
+def test_no_exception_between_two_lines_closes_the_gate(alarm):
+    """Those that are kept hold their frames."""
+    gate, ready, kept = Gate(), [True], []
+
+    def interrupt():
+        raise TimeIsUp
+
+    def toggle(given):
+        ready[0] = not ready[0]
+        return ready[0]
+
+    for number in range(300):
+        try:
+            alarm(interrupt, 2e-5 + number * 1e-6)
+            while True:
+                gate.run_inside(toggle, lambda given: None, None, lambda leave: None)
+                gate.run_alone(lambda: None)
+        except TimeIsUp as error:
+            kept.append(error)
+    assert len(kept) == 300
+    run_inside(gate, is_ready=False, make_ready=lambda given: None)
+    assert is_open(gate)

@@ -4,6 +4,7 @@ import ctypes
 import functools
 import inspect
 import operator
+import os
 import signal
 import sys
 import threading
@@ -285,6 +286,25 @@ class Loses:
         raise TimeoutError
 
 
+class GoesOn:
+    """To who is asked when it does not know."""
+
+    def __init__(self, parent=None):
+        self.parent = parent
+
+    def ends(self, number, frame):
+        while self.parent is not None:
+            self = self.parent
+        del number, frame
+        raise TimeoutError
+
+
+def becomes_another(number, frame):
+    del number, frame
+    becomes_another.__code__ = (lambda number, frame: None).__code__
+    raise TimeoutError
+
+
 class OfNobody:
     @staticmethod
     def __call__(number, frame):
@@ -318,7 +338,7 @@ OTHERS = [limit(1), limit_of_any(), Limit()]  # Of the same code as those that a
 
 
 @pytest.mark.parametrize("handled", [
-    limit(2), limit_of_any(), Limit(), MadeByAnother, Loses().ends, OfNobody(), OfTheClass(),
+    limit(2), limit_of_any(), Limit(), MadeByAnother, Loses().ends, GoesOn(GoesOn()).ends, OfNobody(), OfTheClass(),
     types.MethodType(functools.partial(forgets_the_rest, 1), Limit()), walks, forgets, forgets_all, ends, hides, walks.__call__, functools.lru_cache(walks), functools.partial(forgets.__call__, 1),
     ByPartialMethod(), Made], indirect=True)
 @pytest.mark.parametrize("interrupted", [by_generator, by_json])
@@ -337,6 +357,36 @@ def test_what_a_signal_handler_raises_goes_through_whatever_became_of_it(handled
                 interrupted()
             except Exception as error:
                 signals.let_through(error)
+
+
+def test_a_handler_that_becomes_another_goes_through(monkeypatch):
+    code = becomes_another.__code__
+    before = signal.signal(signal.SIGALRM, becomes_another)
+    signals.learn_handlers()
+    try:
+        with pytest.raises(TimeoutError), signals.suppressed(TimeoutError):
+            signal.raise_signal(signal.SIGALRM)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        becomes_another.__code__ = code
+
+
+def takes_nothing():
+    pass
+
+
+@pytest.mark.parametrize("handler", [takes_nothing, threading.Event().set, [].append, os.getpid, Limit().__init__], ids=repr)
+def test_what_python_raises_of_a_handler_that_cannot_be_called_goes_through(monkeypatch, handler):
+    monkeypatch.setattr(signals, "_refusing", set())
+    before = signal.signal(signal.SIGALRM, handler)
+    signals.learn_handlers()
+    try:
+        with pytest.raises(TypeError), signals.suppressed(TypeError):
+            signal.raise_signal(signal.SIGALRM)
+        with signals.suppressed(TypeError):
+            {{}}
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_what_a_package_defines_goes_through(monkeypatch):

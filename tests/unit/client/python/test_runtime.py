@@ -7,6 +7,7 @@ from stoker.graph.layout import row_major
 from stoker.graph.program import Copy, EagerCall, Program, Slot
 from stoker.libstoker.library import StokerError
 from stoker.runtime import programs
+from stoker.runtime.gate import Inside
 
 
 def program_of(function, result):
@@ -45,9 +46,23 @@ def test_a_graph_whose_operator_returns_another_shape_runs_in_eager():
         errors.append(error)
         return lambda arguments: [arguments[0] * 0]
 
-    run = programs.rescued(programs.run_of(program, []), in_eager)
+    run = programs.rescued(programs.run_of(program, []), in_eager, once=pytest.fail)
     assert run([torch.ones(2, 3)])[0].sum() == 0 and run([torch.ones(2, 3)])[0].sum() == 0
     assert len(errors) == 1
+
+
+def test_a_call_that_its_own_thread_keeps_out_runs_in_eager_once():
+    inside = [True]
+
+    def run(arguments):
+        if inside.pop():
+            raise Inside
+        return "compiled"
+
+    run = programs.rescued(run, in_eager=pytest.fail, once=lambda arguments: "eager")
+    assert run([]) == "eager"
+    inside.append(False)
+    assert run([]) == "compiled"
 
 
 def test_the_same_failure_of_two_requests_has_one_text():

@@ -224,7 +224,8 @@ def asks_for_hashes(code):
         instruction.opname in _LOADS_GLOBAL and instruction.argval == "hash"
         or instruction.opname in _LOADS_ATTRIBUTE and instruction.argval in _HASHES
         or instruction.opname == "LOAD_CONST" and instruction.argval == "__hash__"  # It may be asked for by text.
-        for each in code_inside(code) if not gives_its_hash_alone(each) for instruction in dis.get_instructions(each))
+        for each in code_inside(code) if not gives_its_hash_alone(each) for instruction in dis.get_instructions(each)) or any(
+        "hash" in (*each.co_varnames[:each.co_argcount + each.co_kwonlyargcount], *each.co_freevars) for each in code_inside(code))
 
 
 def gives_its_hash_alone(code):

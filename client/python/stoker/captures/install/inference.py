@@ -65,8 +65,11 @@ def make_callable(words, run, device, failed):
     failed(error) is called, and the graph runs in eager from then on: the frame that called it is half
     done, so it can be neither left nor traced again."""
 
-    def in_eager(error):
-        failed(error)
+    def eager():
         return programs.run_of(decode_eager(words["eager"], device), ())
 
-    return InferenceGraph(programs.rescued(run, in_eager), words["runtime"])
+    def in_eager(error):
+        failed(error)
+        return eager()
+
+    return InferenceGraph(programs.rescued(run, in_eager, lambda arguments: eager()(arguments)), words["runtime"])

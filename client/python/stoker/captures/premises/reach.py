@@ -207,7 +207,7 @@ class Reached:
         it out to what looks things up alone; so do Python's own."""
         asking = [
             code for code in self.of_programs if not (code.co_name == "__hash__" and is_pythons_file(code.co_filename))]
-        if any(asks_for_hashes(code) for code in asking):
+        if "__hash__" in texts or any(asks_for_hashes(code) for code in asking):
             return True
         is_usual = any(hash.__name__ in code.co_names for code in self.of_programs)  # Of such a one alone, by now.
         return (hash.__name__ in texts or not is_usual) and any(value is hash for value in self.values)
