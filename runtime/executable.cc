@@ -176,7 +176,7 @@ struct Executable::State {
   std::atomic<bool> has_prepared{false};
   std::shared_ptr<const ReadyPlan> static_plan;  // Null when the plan has symbols.
 
-  std::mutex mutex;             // Guards what follows.
+  ForkMutex mutex;              // Guards what follows.
   std::vector<Sizing> sizings;  // Most recently used first.
   // Kept for the next calls, so that a warm one allocates nothing.
   std::vector<std::unique_ptr<Addresses>> free_addresses;

@@ -9,6 +9,7 @@
 
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
+#include "runtime/fork_mutex.h"
 
 namespace stoker {
 
@@ -49,7 +50,7 @@ class WeakCache {
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable ForkMutex mutex_;
   std::map<Digest, std::weak_ptr<const T>> entries_;
 };
 

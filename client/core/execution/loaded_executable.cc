@@ -108,29 +108,34 @@ Status LoadedExecutable::Bind(std::span<const void* const> data,
   }
   CallQueue queue(device_, stream);
   const std::lock_guard lock(binding_mutex_);
+  rebinding_.clear();
   return executable_->BindParameters(parameters, *queue, &binding_);
 }
 
 void LoadedExecutable::Unbind() {
   const std::lock_guard lock(binding_mutex_);
-  if (!parameter_inputs_.empty()) binding_.reset();
+  if (parameter_inputs_.empty()) return;
+  binding_.reset();
+  rebinding_.clear();
 }
 
 Result<std::shared_ptr<const Binding>> LoadedExecutable::CurrentBinding(Queue& queue) {
   const std::lock_guard lock(binding_mutex_);
-  if (binding_ == nullptr) {
+  if (binding_ == nullptr && rebinding_.empty()) {
     return FailedPrecondition("The graph's " + std::to_string(parameter_inputs_.size()) +
                               " parameters are not bound.");
   }
-  if (const auto changed = binding_->prepared->Changed()) {
-    repaired_parameter_ = executable_->prepared_parameters()[*changed];
-    ++repairs_;
+  if (binding_ != nullptr) {
+    if (const auto changed = binding_->prepared->Changed()) {
+      repaired_parameter_ = executable_->prepared_parameters()[*changed];
+      ++repairs_;
+    }
+    if (!binding_->prepared->IsStale()) return binding_;
+    rebinding_ = binding_->parameters;
   }
-  if (binding_->prepared->IsStale()) {
-    // Whoever comes meanwhile waits at the lock: for a while there is no binding.
-    const std::vector<Parameter> parameters = binding_->parameters;
-    STOKER_RETURN_IF_ERROR(executable_->BindParameters(parameters, queue, &binding_));
-  }
+  // Whoever comes meanwhile waits at the lock: for a while there is no binding.
+  STOKER_RETURN_IF_ERROR(executable_->BindParameters(rebinding_, queue, &binding_));
+  rebinding_.clear();
   return binding_;
 }
 

@@ -16,6 +16,7 @@
 #include "client/core/session.h"
 #include "protocol/graph/graph.h"
 #include "runtime/executable.h"
+#include "runtime/fork_mutex.h"
 #include "runtime/host.h"
 
 namespace stoker {
@@ -104,8 +105,10 @@ class LoadedExecutable {
   JobDevice& device_;
   std::unique_ptr<Executable> executable_;
   std::unique_ptr<Host> host_;  // May be null.
-  mutable std::mutex binding_mutex_;
-  std::shared_ptr<const Binding> binding_;  // Guarded by it.
+  mutable ForkMutex binding_mutex_;
+  std::shared_ptr<const Binding> binding_;  // Guarded by it, as what follows.
+  // What is to be prepared anew; of a forked process, who did that may not be there.
+  std::vector<Parameter> rebinding_;
   std::atomic<std::int64_t> repairs_{0};
   std::atomic<std::int64_t> repaired_parameter_{-1};  // The last one.
   std::vector<std::uint32_t> parameter_inputs_;       // Input number of each parameter.

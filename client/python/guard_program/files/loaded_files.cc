@@ -90,7 +90,8 @@ bool NamesAlone(const dl_phdr_info& file, std::string_view space, bool& in_names
 int Ask(dl_phdr_info* file, std::size_t, void* words) {
   auto& asked = *static_cast<Asked*>(words);
   const std::string_view name = file->dlpi_name;
-  if (name.starts_with(asked.folder)) return 0;
+  // A way through the folder leads to another one.
+  if (name.starts_with(asked.folder) && name.find("/..") == name.npos) return 0;
   const std::vector<std::string_view> symbols = SymbolsAskedBy(*file);
   if (!HasAny(symbols, asked.symbols)) return 0;
   bool in_names = false;

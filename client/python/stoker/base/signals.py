@@ -62,7 +62,7 @@ class _Handler(NamedTuple):
         """Does a call of this method have other arguments than a signal's? They may be gone."""
         given = _arguments_of(self.code, variables)[1:]
         return len(given) < 2 or any(
-            value is not _GONE and not isinstance(value, kind) for value, kind in zip(given, (int, types.FrameType)))
+            value is not _GONE and not issubclass(type(value), kind) for value, kind in zip(given, (int, types.FrameType)))
 
 
 def _arguments_of(code, variables):
@@ -184,7 +184,7 @@ def _is_given(frame, interrupted):
     """A signal handler is given the number of the signal, and the frame into which it comes."""
     values = _arguments_of(frame.f_code, frame.f_locals)
     return any(
-        isinstance(number, int) and 0 < number < signal.NSIG and value is interrupted for number, value in zip(values, values[1:]))
+        value is interrupted and type(number) is int and 0 < number < signal.NSIG for number, value in zip(values, values[1:]))
 
 
 def _functions_of(handler, owner=None, depth=0):

@@ -2,8 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -401,6 +405,40 @@ TEST(LoadedExecutable, Run_FromManyThreads_WhileItPreparesAnew) {
     }
     for (std::thread& thread : threads) thread.join();
   }
+}
+
+TEST(LoadedExecutable, Run_InAProcessForkedWhileItPrepares) {
+  constexpr std::int64_t kSize = 1 << 18;
+  const auto executable = Load(cpu::AddDoubledWeight(kSize));
+  const std::vector<float> weight(kSize, 2);
+  const std::vector<float> in(kSize, 1);
+  std::int64_t version = 0;
+  const auto bind = [&] {
+    return executable->Bind(std::array<const void*, 1>{weight.data()}, std::array{++version},
+                            nullptr);
+  };
+  const auto run = [&] {
+    std::vector<float> out(kSize);
+    const std::array<const void*, 2> inputs = {in.data(), nullptr};
+    const Status status = executable->Run(inputs, {}, std::array<void*, 1>{out.data()}, nullptr);
+    return status.ok() && out.back() == 5;
+  };
+  std::atomic<bool> ends = false;
+  std::thread other([&] {
+    while (!ends) EXPECT_TRUE(bind().ok());
+  });
+  for (int n = 0; n < 20; ++n) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(30);  // Ends a child that waits for a thread which is not there.
+      _exit(bind().ok() && run() ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  ends = true;
+  other.join();
 }
 
 TEST(LoadedExecutable, Run_WarmStatic_AllocatesNothing) {

@@ -116,7 +116,7 @@ class Describer:
         if isinstance(value, type):
             return ["class", *self.class_words(value)]
         if isinstance(value, types.FunctionType):
-            if value.__name__ == "__hash__":  # In a table, say: who calls it there is given a hash.
+            if "__hash__" in (value.__name__, value.__code__.co_name):  # In a table, say: who calls it there is given a hash.
                 self._tells(hash)
             if counts_as_constant(value):  # Its calls and their results are premises of their own.
                 return ["constant function", _path(value), self.function_digest(value)]
@@ -263,7 +263,8 @@ class Describer:
         skipped = (*_members(cls), *REPLACED.get(cls, ()), *self._unread(cls))
         for name, value in sorted(vars(cls).items()):
             if name not in skipped:
-                if name != "__hash__" and isinstance(value, _NAMED) and held(value, "__name__") == "__hash__":
+                if name != "__hash__" and isinstance(value, _NAMED) and "__hash__" in (
+                        held(value, "__name__"), held(held(value, "__code__"), "co_name")):
                     self._tells(hash)
                 words = self._annotate(value) if name in _ANNOTATE else self._member(value)
                 data.append(name) if words is None else lines.append(f"{name} {words}")
