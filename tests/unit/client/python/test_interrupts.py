@@ -394,6 +394,21 @@ def test_what_a_package_defines_goes_through(monkeypatch):
     test_what_another_thread_raises_here_goes_through()
 
 
+class Unready:
+    @property
+    def __class__(self):
+        raise LookupError
+
+
+def fails(number, frame):
+    raise ValueError
+
+
+def test_arguments_are_asked_for_nothing():
+    with signals.suppressed(ValueError):
+        fails(Unready(), 1)
+
+
 def test_what_code_made_of_its_arguments_is_no_matter():
     def rebinds(first, *rest):
         first = rest = None

@@ -222,7 +222,7 @@ def asks_for_hashes(code):
     set (makes_sets). Another one may keep it, or make one that many objects have: which of them are compared hangs on it."""
     return any(
         instruction.opname in _LOADS_GLOBAL and instruction.argval == "hash"
-        or instruction.opname in _LOADS_ATTRIBUTE and instruction.argval in _HASHES
+        or instruction.opname in (*_LOADS_ATTRIBUTE, "LOAD_SUPER_ATTR") and instruction.argval in _HASHES
         or instruction.opname == "LOAD_CONST" and instruction.argval == "__hash__"  # It may be asked for by text.
         for each in code_inside(code) if not gives_its_hash_alone(each) for instruction in dis.get_instructions(each)) or any(
         "hash" in (*each.co_varnames[:each.co_argcount + each.co_kwonlyargcount], *each.co_freevars) for each in code_inside(code))
