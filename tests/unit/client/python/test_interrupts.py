@@ -375,7 +375,7 @@ def takes_nothing():
     pass
 
 
-@pytest.mark.parametrize("handler", [takes_nothing, threading.Event().set, [].append, os.getpid], ids=repr)
+@pytest.mark.parametrize("handler", [takes_nothing, threading.Event().set, [].append, os.getpid])
 def test_what_python_raises_of_a_handler_that_cannot_be_called_goes_through(monkeypatch, handler):
     monkeypatch.setattr(signals, "_refusing", set())
     before = signal.signal(signal.SIGALRM, handler)
