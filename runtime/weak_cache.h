@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "protocol/base/digest.h"
+#include "protocol/base/fork_mutex.h"
 #include "protocol/base/result.h"
-#include "runtime/fork_mutex.h"
 
 namespace stoker {
 

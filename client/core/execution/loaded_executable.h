@@ -14,9 +14,9 @@
 
 #include "client/core/execution/job_device.h"
 #include "client/core/session.h"
+#include "protocol/base/fork_mutex.h"
 #include "protocol/graph/graph.h"
 #include "runtime/executable.h"
-#include "runtime/fork_mutex.h"
 #include "runtime/host.h"
 
 namespace stoker {
@@ -114,12 +114,12 @@ class LoadedExecutable {
   std::vector<std::uint32_t> parameter_inputs_;       // Input number of each parameter.
   bool is_static_ = true;                             // No input has a symbol.
 
-  std::mutex frames_mutex_;
+  ForkMutex frames_mutex_;
   std::vector<std::unique_ptr<Frame>> frames_;  // Not in use; most recently used last.
   std::int64_t frame_bytes_ = 0;                // Of these.
 
   std::atomic<Verification> verification_{Verification::kNone};
-  std::mutex verify_mutex_;
+  ForkMutex verify_mutex_;
   // While it Verifies. Shared with who interprets it: never under the lock, for the host's ops may
   // call this, or fork.
   std::shared_ptr<const Graph> verified_against_;

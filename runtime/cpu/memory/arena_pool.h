@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "protocol/base/fork_mutex.h"
 #include "protocol/base/result.h"
 #include "runtime/cpu/memory/region.h"
 
@@ -25,7 +26,7 @@ class ArenaPool {
   void Return(Arena arena);
 
  private:
-  std::mutex mutex_;
+  ForkMutex mutex_;
   std::vector<Arena> free_;  // Sorted by size.
 };
 

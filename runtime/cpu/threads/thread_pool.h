@@ -10,6 +10,8 @@
 #include <memory>
 #include <mutex>
 
+#include "protocol/base/fork_mutex.h"
+
 namespace stoker::cpu {
 
 inline constexpr int kMaxThreads = 256;
@@ -83,7 +85,7 @@ class ThreadPool {
   Crew* CrewOfThisProcess();
 
   cpu_set_t (*const allowed_cpus_)();
-  std::mutex mutex_;  // Guards the making of crew_.
+  ForkMutex mutex_;  // Guards the making of crew_.
   std::unique_ptr<Crew> crew_;
 };
 

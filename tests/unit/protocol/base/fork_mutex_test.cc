@@ -1,4 +1,4 @@
-#include "runtime/fork_mutex.h"
+#include "protocol/base/fork_mutex.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -6,7 +6,7 @@
 
 namespace stoker {
 
-// For what is held while much is computed. What it guards is in order at every moment at which
+// What it guards is in order at every moment at which
 // another thread may fork. Not for a condition variable.
 class ForkMutex {
  public:
