@@ -6,8 +6,8 @@
 
 namespace stoker {
 
-// What it guards is in order at every moment at which
-// another thread may fork. Not for a condition variable.
+// What it guards is in order at every moment at which another thread may fork. Not for a condition
+// variable.
 class ForkMutex {
  public:
   ForkMutex();
