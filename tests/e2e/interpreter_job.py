@@ -74,6 +74,18 @@ def of_what_handles_errors(x):
     return x * len("a\xe9b".encode("ascii", "backslashreplace"))
 
 
+def of_another_codecs_name(x):
+    return x * len("abc".encode("stokeralias"))
+
+
+def of_another_handlers_name(x):
+    return x * len("a\xe9b".encode("ascii", "stokerhandler"))
+
+
+ALIASES = {"stokeralias": "utf-8"}
+codecs.register(lambda asked: codecs.lookup(ALIASES[asked]) if asked in ALIASES else None)
+codecs.register_error("stokerhandler", codecs.replace_errors)
 exec(*sys.argv[1:2] or [""])
 print(json.dumps(compared([
-    of_a_process, of_a_folder, of_a_list, of_digits, of_small_numbers, of_rounding, of_a_codec, of_what_handles_errors])))
+    of_a_process, of_a_folder, of_a_list, of_digits, of_small_numbers, of_rounding, of_a_codec, of_what_handles_errors,
+    of_another_codecs_name, of_another_handlers_name])))

@@ -123,6 +123,14 @@ HASHES = [Member.ONE.__hash__]
 def ENTRY(x):
     return x * (HASHES[0]() % 100)
 ''',
+    "hash_by_a_member_of_texts": '''
+class Text(str, enum.Enum):
+    HASH = "__ha" + "sh__"
+
+
+def ENTRY(x):
+    return x * (SCALES[Member.ONE] + getattr(Member.ONE, Text.HASH)() % 100)
+''',
     "hash_by_another_name": '''
 class Kind(enum.Enum):
     FIRST = 1

@@ -9,6 +9,7 @@ import sys
 import sysconfig
 import types
 import weakref
+from _signal import getsignal
 from typing import NamedTuple
 
 _PYTHONS = tuple({os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib")})
@@ -83,7 +84,8 @@ def _content_of(cell):
 
 def learn_handlers():
     """Before it may be interrupted: a handler may take itself away before it raises."""
-    for handler in [signal.getsignal(number) for number in range(1, signal.NSIG)]:
+    # Not signal.getsignal, nor inspect.signature: they take what comes while they run for what they ask about.
+    for handler in [getsignal(number) for number in range(1, signal.NSIG)]:
         if handler is None or isinstance(handler, int) or handler is signal.default_int_handler:
             continue  # signal.SIG_DFL and SIG_IGN are numbers.
         functions = list(_functions_of(handler))
@@ -131,15 +133,30 @@ def _frames_of(error):
         at = at.tb_next
 
 
-def _refuses(handler):
-    """Does it not take a signal's number, and a frame?"""
-    try:
-        inspect.signature(handler).bind(0, None)
-    except ValueError:  # Nothing tells.
-        return False
-    except TypeError:
-        return True
-    return False
+def _refuses(handler, given=2, named=frozenset(), depth=0):
+    """May it not take a signal's number, and a frame? `given`: how many arguments by place, `named`: the names of others. True
+    where nothing tells."""
+    if isinstance(handler, types.FunctionType):
+        return not _takes(handler, given, named)
+    if isinstance(handler, functools.partial):
+        given, named = given + len(handler.args), named.union(handler.keywords)
+    parts = _parts_of(handler)
+    return depth == _MAX_DEPTH or not parts or any(
+        _refuses(part, given + (owner is not None and not isinstance(part, staticmethod)), named, depth + 1)
+        for part, owner in parts)
+
+
+def _takes(function, given, named):
+    code = function.__code__
+    places = code.co_varnames[:code.co_argcount]
+    keywords = code.co_varnames[code.co_argcount:code.co_argcount + code.co_kwonlyargcount]
+    needed = [
+        *places[given:code.co_argcount - len(function.__defaults__ or ())],
+        *(name for name in keywords if name not in (function.__kwdefaults__ or ()))]
+    return (
+        (given <= len(places) or bool(code.co_flags & inspect.CO_VARARGS)) and named.issuperset(needed)
+        and named.isdisjoint(places[code.co_posonlyargcount:given])
+        and (bool(code.co_flags & inspect.CO_VARKEYWORDS) or named.issubset((*places[given:], *keywords))))
 
 
 def _is_of_refusing(error):

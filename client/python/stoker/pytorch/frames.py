@@ -22,7 +22,7 @@ class Trace(NamedTuple):
     metadata: dict  # Source of a tensor input -> its sizes and strides, maybe symbolic.
     traced_code: list  # Code objects: the frame's, and of all that was inlined.
     installed_globals: frozenset  # Names that Dynamo put into the frame's globals.
-    texts: frozenset  # All that were constants on the way: what code asks for by text is among them.
+    texts: frozenset  # All that were met on the way: what code asks for by text is among them.
     constant_calls: list  # (function, arguments, keywords, result) of those whose result counts as constant.
     places: dict  # File -> {dis.Positions} of the instructions that were traced.
     scopes: list  # [(code object, globals with which it was traced)]
@@ -69,16 +69,10 @@ def attach(is_ours, find, record, audit):
 
 
 def _note_constants():
-    from torch._dynamo.variables import ConstantVariable, functions, nn_module
+    from torch._dynamo import variables
+    from torch._dynamo.variables import functions, nn_module
 
-    make_constant = ConstantVariable.__init__
     original_invoke = functions.invoke_and_store_as_constant
-
-    def note_constant(self, *arguments, **keywords):
-        notes = getattr(_tracing, "notes", None)
-        if notes is not None:
-            notes.texts.update(value for value in (*arguments, *keywords.values()) if type(value) is str)
-        make_constant(self, *arguments, **keywords)
 
     def invoke_and_store_as_constant(tx, function, *arguments, **keywords):
         notes = getattr(_tracing, "notes", None)
@@ -92,9 +86,25 @@ def _note_constants():
 
         return original_invoke(tx, invoke, *arguments, **keywords)
 
-    ConstantVariable.__init__ = note_constant
+    # What stands for a text, and what for an object whose class is a kind of text, as of an enumeration.
+    for name in ("ConstantVariable", "UserDefinedObjectVariable", "EnumVariable"):
+        if hasattr(variables, name):
+            _note_texts(getattr(variables, name))
     for module in (functions, nn_module):
         module.invoke_and_store_as_constant = invoke_and_store_as_constant
+
+
+def _note_texts(variable):
+    make = variable.__init__
+
+    def note_text(self, *arguments, **keywords):
+        notes = getattr(_tracing, "notes", None)
+        if notes is not None:
+            notes.texts.update(
+                str.__str__(value) for value in (*arguments, *keywords.values()) if issubclass(type(value), str))
+        make(self, *arguments, **keywords)
+
+    variable.__init__ = note_text
 
 
 def _note_places():

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from stoker.runtime import gate as gate_module
 from stoker.runtime.gate import Gate, Inside
 
 
@@ -176,6 +177,44 @@ def test_a_handler_that_would_wait_for_its_own_thread_is_told_so(alarm, outer, w
 
     run_inside(gate, stay) if outer == "inside" else gate.run_alone(stay)
     assert told == [True] and is_open(gate)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_thread_that_a_handler_waits_for_is_told_so(alarm, beside):
+    """Whether it would be alone, or waits behind one who would."""
+    gate, told = Gate(), []
+
+    def comes(leave=None):
+        with pytest.raises(Inside):
+            run_inside(gate, pytest.fail, is_ready=beside, make_ready=pytest.fail)
+        told.append(True)
+
+    def stay(leave):
+        alone = in_thread(gate.run_alone, lambda: told.append("alone")) if beside else None
+        alarm(lambda: in_thread(comes).join(10))
+        time.sleep(0.2)
+        return alone
+
+    alone = run_inside(gate, stay)
+    if beside:
+        alone.join()
+    assert told == [True, *(["alone"] if beside else [])] and is_open(gate)
+
+
+def test_a_thread_waits_for_one_that_computes(monkeypatch):
+    """However long it does: what it runs is not the program's, to the gate."""
+    gate, order = Gate(), []
+    monkeypatch.setattr(gate_module, "LONGEST_S", 0.01)
+    monkeypatch.setattr(gate_module, "_OWN", "/")
+
+    def compute(leave):
+        thread = in_thread(run_inside, gate, lambda leave: order.append("swapped"), False, lambda given: None)
+        time.sleep(0.3)
+        order.append("computed")
+        return thread
+
+    run_inside(gate, compute).join()
+    assert order == ["computed", "swapped"]
 
 
 class TimeIsUp(Exception):

@@ -4,6 +4,7 @@ Dynamo runs these functions where their arguments are constants.
 """
 
 import codecs
+import encodings
 import locale
 import sys
 import types
@@ -12,9 +13,9 @@ from ...base.signals import let_through
 from ..bytecode.reads import code_inside
 from ..words.held import held, module_name_of
 from ..words.installed import is_installed_file
+from ..words.plain_data import own_attributes
 from ..words.values import NotPortable
 
-_MAX_NAME = 64  # Characters of a codec's, or of what handles errors.
 _CODING = frozenset(("encode", "decode", "bytes", "bytearray"))
 _OF_CODECS = ("codecs", "_codecs")
 _CATEGORIES = [
@@ -31,11 +32,11 @@ def settings():
 
 
 def codecs_of(reached, texts):
-    """[[text, does it name a codec? does it name what handles errors?]], where code may encode. NotPortable where one is the
+    """[[text, which codec it names, what handles errors by that name]], where code may encode. NotPortable where one is the
     program's own."""
     if not (any(_may_code(each) for each in reached.of_programs) or any(module_name_of(each).startswith(_OF_CODECS) for each in reached.values)):
         return []
-    return [[text, *_words_of(text)] for text in sorted(texts) if text.isascii() and 0 < len(text) <= _MAX_NAME]
+    return [[text, *_words_of(text)] for text in sorted(texts) if text]
 
 
 def first_difference(expected_settings, expected_codecs):
@@ -57,12 +58,11 @@ def _may_code(code):
 
 
 def _words_of(text):
-    found = [_looked_up(codecs.lookup, text), _looked_up(codecs.lookup_error, text)]
-    codec, handler = found
-    for function in (*(() if codec is None else (codec.encode, codec.decode)), handler):
-        if function is not None and not _is_installed(function):
-            raise NotPortable(f"a codec of the program's, or what handles its errors, {text}")
-    return [each is not None for each in found]
+    """The names of a codec of Python's, and of what handles errors; None where there is none by that name."""
+    codec, handler = _looked_up(codecs.lookup, text), _looked_up(codecs.lookup_error, text)
+    if codec is not None and not _is_of_python(codec):
+        raise NotPortable(f"a codec of the program's, {text}")
+    return [None if codec is None else codec.name, None if handler is None else _handler_words(handler, text)]
 
 
 def _looked_up(look_up, text):
@@ -71,6 +71,29 @@ def _looked_up(look_up, text):
     except (LookupError, ValueError, ImportError) as error:
         let_through(error)
         return None
+
+
+def _is_of_python(codec):
+    """Does it work as Python's does that has the name which it says? Any name may be given to it."""
+    if type(codec) is not codecs.CodecInfo or not isinstance(codec.name, str):
+        return False
+    own = encodings.search_function(codec.name)
+    return own is not None and all(_is_same(*pair) and _is_installed(pair[1]) for pair in zip(codec[:2], own[:2]))
+
+
+def _is_same(function, own):
+    """Each codec that is looked up anew has methods of an object of its own, which holds nothing."""
+    if type(function) is not types.MethodType or type(own) is not types.MethodType:
+        return function == own
+    holders = function.__self__, own.__self__
+    return function.__func__ is own.__func__ and type(holders[0]) is type(holders[1]) and (
+        not any(own_attributes(holder) for holder in holders))
+
+
+def _handler_words(handler, text):
+    if type(handler) is types.BuiltinFunctionType and type(handler.__self__) in (type(None), types.ModuleType):
+        return f"{module_name_of(handler)}:{handler.__name__}"
+    raise NotPortable(f"what handles errors of codecs is the program's, {text}")
 
 
 def _is_installed(function):
