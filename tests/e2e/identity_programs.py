@@ -143,6 +143,41 @@ if COUNT == 3:
 def ENTRY(x):
     return x * (2 if importlib.util.find_spec("wsgiref.simple_server") is not None else 3)
 ''',
+    **{f"a_module_that_is_{name}": f'''
+import os
+import tempfile
+
+FOLDER = os.path.join(tempfile.mkdtemp(), "a" * COUNT)
+MODULE = os.path.join(FOLDER, "stoker_test_placed", "__init__.py" if COUNT == 3 else "module.py")
+os.makedirs(os.path.dirname(MODULE))
+open(MODULE, "w").close()
+sys.path.insert(0, FOLDER)
+
+
+def ENTRY(x):
+    spec = importlib.util.find_spec("stoker_test_placed")
+    return x * ({asked})
+''' for name, asked in {
+        "elsewhere": "len(list(spec.submodule_search_locations)[0])",
+        "of_another_kind": "2 if spec.loader is None else 3",
+        "of_a_file": "2 if spec.origin is None else 3",
+    }.items()},
+    "a_module_that_a_finder_knows": '''
+import importlib.machinery
+import os
+
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        return importlib.machinery.ModuleSpec(name, None) if COUNT == 3 and name == "stoker_test_known" else None
+
+
+sys.meta_path.append(Finder())
+
+
+def ENTRY(x):
+    return x * (2 if importlib.util.find_spec("stoker_test_known") is None else 3)
+''',
     "a_module_of_another_ones_name": '''
 import xml.dom.minidom
 

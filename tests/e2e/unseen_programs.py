@@ -128,6 +128,9 @@ class Text(str, enum.Enum):
     HASH = "__ha" + "sh__"
 
 
+SCALES = {Member.ONE: 2}
+
+
 def ENTRY(x):
     return x * (SCALES[Member.ONE] + getattr(Member.ONE, Text.HASH)() % 100)
 ''',

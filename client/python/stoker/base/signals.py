@@ -27,6 +27,10 @@ _WRAPPERS = {
     types.MethodType: "__func__", staticmethod: "__func__", classmethod: "__func__", types.MethodWrapperType: "__self__",
     functools.partial: "func", functools.partialmethod: "func", type(functools.lru_cache(min)): "__wrapped__"}
 
+# What has a name of its own, and consists of nothing else.
+_NAMED = (types.FunctionType, types.BuiltinFunctionType, types.WrapperDescriptorType, types.MethodDescriptorType)
+_name_of_class = vars(type)["__qualname__"].__get__
+
 _GONE = object()  # In place of a variable that a function has deleted, or not yet set.
 _traceback_of = BaseException.__traceback__.__get__  # A class may hide it.
 
@@ -86,16 +90,14 @@ def learn_handlers():
     """Before it may be interrupted: a handler may take itself away before it raises."""
     # Not signal.getsignal, nor inspect.signature: they take what comes while they run for what they ask about.
     for handler in [getsignal(number) for number in range(1, signal.NSIG)]:
-        if handler is None or isinstance(handler, int) or handler is signal.default_int_handler:
+        if handler is None or type(handler) is int or handler is signal.default_int_handler:
             continue  # signal.SIG_DFL and SIG_IGN are numbers.
-        functions = list(_functions_of(handler))
-        for function, owner in functions:
+        for function, owner in _functions_of(handler):
             code = function.__code__  # It may get another one.
             if _is_foreign(code):  # PyTorch's run for anybody.
                 _handlers[id(function), id(code), id(owner)] = _Handler(code, weakref.ref(function), id(owner), id(type(owner)))
         if _refuses(handler):
-            names = [getattr(each, "__qualname__", "") for each in (handler, *(function for function, _ in functions))]
-            _refusing.update(text for name in names if name for text in (f"{name}() ", f"{name} expected "))
+            _refusing.update(text for name in _names_of(handler) for text in (f"{name}() ", f"{name} expected "))
     if len(_handlers) > _MAX_HANDLERS:
         for key in [key for key, each in list(_handlers.items()) if each.function() is None]:
             _handlers.pop(key, None)
@@ -136,13 +138,13 @@ def _frames_of(error):
 def _refuses(handler, given=2, named=frozenset(), depth=0):
     """May it not take a signal's number, and a frame? `given`: how many arguments by place, `named`: the names of others. True
     where nothing tells."""
-    if isinstance(handler, types.FunctionType):
+    if _is_a(handler, types.FunctionType):
         return not _takes(handler, given, named)
-    if isinstance(handler, functools.partial):
+    if _is_a(handler, functools.partial):
         given, named = given + len(handler.args), named.union(handler.keywords)
     parts = _parts_of(handler)
     return depth == _MAX_DEPTH or not parts or any(
-        _refuses(part, given + (owner is not None and not isinstance(part, staticmethod)), named, depth + 1)
+        _refuses(part, given + (owner is not None and not _is_a(part, staticmethod)), named, depth + 1)
         for part, owner in parts)
 
 
@@ -162,7 +164,7 @@ def _takes(function, given, named):
 def _is_of_refusing(error):
     """Is it what Python raises where it calls such a handler, in the frame that is interrupted?"""
     return bool(_refusing) and type(error) is TypeError and any(
-        isinstance(said, str) and text in said for said in error.args for text in _refusing)
+        isinstance(said, str) and said.startswith(tuple(_refusing)) for said in error.args)
 
 
 def _came_so(error):
@@ -207,22 +209,40 @@ def _is_given(frame, interrupted):
 def _functions_of(handler, owner=None, depth=0):
     """Yields (function, the object of which it is a method, or None) of what runs when it is called, as far as that can
     be told."""
-    if isinstance(handler, types.FunctionType):
+    if _is_a(handler, types.FunctionType):
         yield handler, owner
     elif depth < _MAX_DEPTH:
         for part, whose in _parts_of(handler):
             yield from _functions_of(part, owner if whose is None else whose, depth + 1)
 
 
+def _names_of(handler, depth=0):
+    """By which Python calls it, or what runs when it is called."""
+    if type(handler) in _NAMED:
+        yield handler.__qualname__
+        if type(handler) is types.BuiltinFunctionType:
+            yield f"{handler.__module__}.{handler.__qualname__}"
+    elif _is_a(handler, type):
+        yield _name_of_class(handler)
+    if depth < _MAX_DEPTH:
+        for part, _ in _parts_of(handler):
+            yield from _names_of(part, depth + 1)
+
+
 def _parts_of(handler):
     for kind, name in _WRAPPERS.items():
-        if isinstance(handler, kind):
-            return [(getattr(handler, name), handler.__self__ if kind is types.MethodType else None)]
-    if not callable(handler):
+        if _is_a(handler, kind):
+            return [(object.__getattribute__(handler, name), handler.__self__ if kind is types.MethodType else None)]
+    if not callable(handler) or type(handler) in _NAMED:
         return []
-    is_class = isinstance(handler, type)
+    is_class = _is_a(handler, type)
     asked = [(type(handler), "__call__", handler), *(((handler, name, None) for name in ("__new__", "__init__")) if is_class else ())]
     return [(vars(base)[name], owner) for cls, name, owner in asked for base in cls.__mro__ if name in vars(base)]
+
+
+def _is_a(handler, kind):
+    """isinstance, but what an object says of its class is code of the program's, which may raise."""
+    return issubclass(type(handler), kind)
 
 
 def _is_foreign_module(name):

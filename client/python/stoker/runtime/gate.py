@@ -28,6 +28,7 @@ class Gate(OfProcess):
         self._lock = threading.RLock()
         self._inside = {}  # Pass -> the thread that has it.
         self._alone = None  # (pass, thread) of who is alone, or waits until all others have left.
+        self._missed = {}  # Pass -> when its frame was looked for in vain.
 
     def run_inside(self, is_ready, make_ready, given, call):
         """call(leave), inside: with is_ready(given) true, or after make_ready(given), which nobody else is inside beside; what
@@ -132,12 +133,13 @@ class Gate(OfProcess):
     def _void_passes(self):
         """Those of frames that an exception has ended between two lines."""
         with self._lock:
-            for own, thread in list(self._inside.items()):
-                if not _is_valid(own, thread):
-                    self._leave(own)
-            if self._alone is not None and not _is_valid(*self._alone):
-                self._alone = None
-
+            passes = [*self._inside.items(), *([] if self._alone is None else [self._alone])]
+            missed = {own: self._missed.get(own, time.monotonic()) for own, thread in passes if not _is_valid(own, thread)}
+            # Twice: a thread goes on while somebody looks at its frames, and then some of them seem to lead nowhere.
+            for own in [own for own, since in missed.items() if time.monotonic() - since >= LAST_PAUSE_S]:
+                self._leave(own)
+                self._open(own)
+            self._missed = missed
 
 def _is_valid(own, thread):
     """Is the frame that has the pass still there?"""

@@ -83,7 +83,7 @@ def test_no_function_is_called_where_another_guard_fails(monkeypatch):
         "enumerates": False, "orders": False, "lines": False, "objects": [], "tensors": [], "members": [], "identities": [],
         "compares_identity": False, "kinds": [], "apart": False,
         "facts": {"codes": [], "chains": [], "operators": [], "classes": [], "texts": [], "modules": []},
-        "environment": {"variables": [], "packages": None, "modules": [], "finders": None, "replaced": None, "hash": None, "rank": None, "settings": settings(), "codecs": []}, "trees": [], "untraced": None,
+        "environment": {"variables": [], "packages": None, "modules": [], "places": False, "finders": None, "replaced": None, "hash": None, "rank": None, "settings": settings(), "codecs": []}, "trees": [], "untraced": None,
         "installed": [],
             "imported": [],
         "state": state.asked_for(state.current(), lambda name: False, False), "constants": [["never:called", [], [], 1]],

@@ -375,7 +375,13 @@ def takes_nothing():
     pass
 
 
-@pytest.mark.parametrize("handler", [takes_nothing, threading.Event().set, [].append, os.getpid])
+class TakesOne:
+    def __call__(self, number):
+        pass
+
+
+@pytest.mark.parametrize("handler", [
+    takes_nothing, threading.Event().set, [].append, os.getpid, sys.exit, functools.partial(sys.exit, 1), TakesOne()])
 def test_what_python_raises_of_a_handler_that_cannot_be_called_goes_through(monkeypatch, handler):
     monkeypatch.setattr(signals, "_refusing", set())
     before = signal.signal(signal.SIGALRM, handler)
@@ -385,6 +391,48 @@ def test_what_python_raises_of_a_handler_that_cannot_be_called_goes_through(monk
             signal.raise_signal(signal.SIGALRM)
         with signals.suppressed(TypeError):
             {{}}
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, ValueError, TypeError])
+def test_what_is_raised_while_handlers_are_learnt_goes_through(monkeypatch, kind):
+    """Whatever they are."""
+    def interrupts(*given):
+        raise kind("raised by a handler")
+
+    asked = signals._takes
+
+    def takes(*given):
+        signal.raise_signal(signal.SIGALRM)
+        return asked(*given)
+
+    before = signal.signal(signal.SIGALRM, interrupts)
+    monkeypatch.setattr(signals, "_takes", takes)
+    try:
+        with pytest.raises(kind, match="raised by a handler"):
+            signals.learn_handlers()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+class Lazy:
+    """Of an object that is not set up, whatever is asked for it."""
+
+    def __call__(self, number, frame):
+        pass
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+    __class__ = property(lambda self: self.object)
+    __signature__ = property(lambda self: self.object)
+
+
+def test_handlers_are_asked_for_nothing():
+    before = signal.signal(signal.SIGALRM, Lazy())
+    try:
+        signals.learn_handlers()
     finally:
         signal.signal(signal.SIGALRM, before)
 

@@ -5,12 +5,14 @@ of sets, which the seed of hashes decides, and which packages and modules there 
 import collections
 import importlib.machinery
 import os
+import re
 import sys
 import types
 
 from ...base.signals import let_through
 from ...pytorch.state import rank
-from ..bytecode.reads import code_inside, is_ordered_by_address, keys_read
+from ..bytecode.reads import ALL, code_inside, is_ordered_by_address, keys_read
+from ..words.digests import digest_of
 from ..words.held import held, module_name_of
 from ..words.installed import is_installed_file
 from ..words.paths import ROOT, is_librarys
@@ -28,13 +30,16 @@ _HASHED = "stoker"
 _DISTRIBUTED = "torch.distributed"
 # What is asked there follows from which packages are installed; of a module by itself, from where it is looked for.
 _OF_PACKAGES = ("importlib.metadata", "importlib.resources", "importlib_metadata", "importlib_resources", "pkg_resources")
-_PRESENCE = {True: "there", False: "not there", None: "an error to ask for"}
+# Attributes of a module's spec that say where it is.
+_PLACES = frozenset(("origin", "submodule_search_locations", "cached", "has_location", "loader_state"))
+_MISSING, _ERROR, _NOT_LOADED = "not there", "an error to ask for", "in a package that is not loaded"
+_RELATIVE = re.compile(r"\.+\w+(\.\w+)*")
 _ASKING = ("importlib.metadata", "importlib.util")
 _OF_MODULES = ("importlib.util", "importlib._bootstrap", "importlib.machinery", "_frozen_importlib", "pkgutil")
 
 
-def environment_of(reached, texts, nodes, values, constants, described, shown):
-    """JSON. `reached`: a reach.Reached; `texts`: what may name a variable; `nodes`, `values`: of guarded objects;
+def environment_of(reached, names, texts, nodes, values, constants, described, shown):
+    """JSON. `reached`: a reach.Reached; `names`: of attributes that code may read; `texts`: what may name a variable; `nodes`, `values`: of guarded objects;
     `constants`: texts of the trace; `described`: names of the process's functions that descriptions hold; `shown`: of
     shown_sets(). NotPortable where code makes names, or reads them from what it does not call the environment."""
     readers = [
@@ -55,14 +60,17 @@ def environment_of(reached, texts, nodes, values, constants, described, shown):
             raise NotPortable(f"a dictionary whose items {held(factory, '__name__')} makes, of which code says nothing")
     makes_sets, sets = shown
     asks_for_modules = _asks_of(reached, _OF_MODULES)
+    asks_for_places = asks_for_modules and (names is ALL or not _PLACES.isdisjoint(names))
     asks_for_packages = asks_for_modules or _asks_of(reached, _OF_PACKAGES)
     if any(is_ordered_by_address(each) for each in sets):
         raise NotPortable("a set of objects, which addresses order")
     return {
         "variables": [[name, os.environ.get(name)] for name in sorted(variables)] if readers else [],
         "packages": versions_now() if asks_for_packages else None,
-        "modules": [[name, _is_found(name)] for name in sorted(texts | _names_in(constants))] if asks_for_modules else [],
-        "finders": _finders() if asks_for_modules else None,
+        "modules": [
+            [name, _spec_words(name, asks_for_places)] for name in sorted(_module_names(texts, constants))] if asks_for_modules else [],
+        "places": asks_for_places,
+        "finders": _finders() if asks_for_packages else None,
         "replaced": _replaced() if asks_for_packages else None,
         "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes(constants) else None,
         "rank": rank() if any(_asks_for_ranks(each) for each in reached.values) else None,
@@ -89,8 +97,8 @@ def first_difference(words):
     if words["packages"] not in (None, versions_now()):
         return "installed packages", "those that were", "others"
     for name, expected in words["modules"]:
-        if _is_found(name) != expected:
-            return f"module {name}", _PRESENCE[expected], _PRESENCE[_is_found(name)]
+        if (found := _spec_words(name, words["places"])) != expected:
+            return f"module {name}", str(expected), str(found)
     if words["replaced"] not in (None, _replaced()):
         return "what asks for packages and modules", str(words["replaced"]), str(_replaced())
     if words["finders"] not in (None, _finders()):
@@ -141,37 +149,73 @@ def _asks_of(reached, modules):
     return bool(imported) or any(module_name_of(value).startswith(modules) for value in reached.values)
 
 
-def _names_in(constants):
-    return {text for text in constants if all(part.isidentifier() for part in text.split("."))}
+def _module_names(texts, constants):
+    """Texts that may name a module, or would together with another one that names its package."""
+    names = texts | {text for text in constants if all(part.isidentifier() for part in text.split("."))}
+    relative = [text for text in texts | constants if _RELATIVE.fullmatch(text)]
+    packages = [name for name in names if hasattr(sys.modules.get(name), "__path__")] if relative else []
+    return names | {_absolute(name, package) for name in relative for package in packages}
 
 
-def _is_found(name):
-    """Is there such a module? None where it has no spec, or its package no path: an error to ask for. Nothing is imported."""
+def _absolute(name, package):
+    own = name.lstrip(".")
+    parts = package.split(".")
+    return ".".join((*parts[:len(parts) - (len(name) - len(own) - 1)], own))
+
+
+def _spec_words(name, with_places):
+    """Of what importlib.util.find_spec gives for a module."""
+    spec = _spec_of(name)
+    if isinstance(spec, str):
+        return spec
+    locations = held(spec, "submodule_search_locations")
+    words = [type(held(spec, "loader")).__name__, locations is not None]
+    return [*words, held(spec, "origin"), *map(str, locations or ())] if with_places else words
+
+
+def _spec_of(name):
+    """_MISSING if there is no such module, _ERROR where it has no spec, or its package no path. Nothing is imported: a package
+    of the program's might change where it is looked for."""
     if name in sys.modules:
         module = sys.modules[name]  # None where its import is forbidden.
-        return module is not None and (held(module, "__spec__") is not None or None)
+        return _MISSING if module is None else held(module, "__spec__") or _ERROR
     path, found = None, None
     parts = name.split(".")
     for count, part in enumerate(parts, 1):
         loaded = ".".join(parts[:count])
         if loaded in sys.modules:  # A package, whose path a program may have changed.
             if (path := held(sys.modules[loaded], "__path__")) is None:
-                return None
+                return _ERROR
             continue
         try:
             found = importlib.machinery.PathFinder.find_spec(part, path)
         except (ImportError, ValueError) as error:
             let_through(error)
-            return False
+            return _MISSING
         if found is None or (path := found.submodule_search_locations) is None:
             break
-    return found is not None and found.name == parts[-1]
+        if count < len(parts) and found.origin is not None and not is_installed_file(found.origin):
+            return _NOT_LOADED
+    return found if found is not None and found.name == parts[-1] else _MISSING
 
 
 def _finders():
-    """What else than Python's path may find a module: the importers of packages that are installed for editing, hooks."""
-    return [f"{cls.__module__}.{cls.__qualname__}" for cls in (
-        finder if isinstance(finder, type) else type(finder) for finder in sys.meta_path)]
+    """What else than Python's path may find a module: the importers of packages that are installed for editing, hooks.
+    NotPortable where it is the program's."""
+    classes = [finder if isinstance(finder, type) else type(finder) for finder in sys.meta_path]
+    return [[f"{cls.__module__}.{cls.__qualname__}", *_file_words(cls)] for cls in classes]
+
+
+def _file_words(finder):
+    """Of a finder's own file, which says what it finds."""
+    module = finder.__module__
+    if module.partition(".")[0] in sys.stdlib_module_names:
+        return
+    path = held(sys.modules.get(module), "__file__")
+    if not isinstance(path, str) or not is_installed_file(path):
+        raise NotPortable(f"modules that a finder of the program's may know, {module}.{finder.__qualname__}")
+    with open(path, "rb") as file:
+        yield digest_of(file.read())
 
 
 def _replaced():

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import types
+import zipfile
 
 from ...base.signals import let_through
 from ...pytorch import installation
@@ -15,6 +16,7 @@ from .installed import (
     PACKAGES, is_installed, is_installed_file, is_installed_function, is_programs_extension, is_pythons_file)
 
 _METADATA = (".dist-info", ".egg-info")
+_METADATA_IN_ARCHIVES = (*_METADATA, "egg-info")
 _FILES = re.compile(rb"^(?!\.\.)(?![^,\n/]+\.dist-info/)[^,\n]+,sha256=[^,\n]+", re.MULTILINE)  # Those of a host lie outside.
 _OF_C = (
     types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.GetSetDescriptorType)
@@ -33,7 +35,7 @@ def packages():
 
 def versions_now():
     """The same with what the metadata says of itself: a program that asks for a version gets it from there."""
-    found = sorted({(name, _headers(os.path.join(folder, name))) for folder, name in _metadata()})
+    found = sorted({*((name, _headers(os.path.join(folder, name))) for folder, name in _metadata()), *_metadata_in_archives()})
     return digest_of(*[part for pair in found for part in pair])
 
 
@@ -43,6 +45,19 @@ def _metadata():
         try:
             yield from ((folder, name) for name in os.listdir(folder or os.curdir) if name.endswith(_METADATA))
         except OSError as error:
+            let_through(error)
+            continue
+
+
+def _metadata_in_archives():
+    """(name, checksum) of files of metadata in archives from which Python imports."""
+    for path in [each for each in set(sys.path) if os.path.isfile(each)]:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                yield from (
+                    (each.filename, b"%d" % each.CRC) for each in archive.infolist()
+                    if each.filename.partition("/")[0].lower().endswith(_METADATA_IN_ARCHIVES))
+        except (OSError, zipfile.BadZipFile) as error:
             let_through(error)
             continue
 
