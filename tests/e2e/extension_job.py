@@ -1,6 +1,6 @@
-"""What frames read of a program's own extension: one JSON line, {function: [result, result of eager, was it a hit?]}.
+"""What frames read of a program's own extensions: one JSON line, {function: [result, result of eager, was it a hit?]}.
 
-usage: extension_job.py FOLDER    (FOLDER has the extension)
+usage: extension_job.py FOLDER    (FOLDER has the extensions, and the module of_kinds)
 """
 
 import json
@@ -10,19 +10,12 @@ from compared import compared
 
 sys.path.insert(0, sys.argv[1])
 import extension  # noqa: E402
+import of_kinds  # noqa: E402
 
 WHOLE = extension.Whole(5)
 
 
 class Own(extension.Whole):
-    pass
-
-
-class OfItsKind(metaclass=extension.Kind):
-    pass
-
-
-class Below(extension.Made):
     pass
 
 
@@ -36,7 +29,7 @@ class BelowMethod(WithMethod):
 
 extension.install(WithMethod)
 ZEROS, ELSEWHERE, METHOD, BELOW_METHOD = extension.Zeros(5), extension.Elsewhere(5), WithMethod(5), BelowMethod(5)
-OWN, MADE, BELOW = Own(5), extension.Made(5.5), Below(5.5)
+OWN = Own(5)
 
 
 def of_a_class_in_c(x):
@@ -49,18 +42,6 @@ def of_ones_own_class(x):
 
 def of_its_names(x):
     return x * len(dir(extension.Named))
-
-
-def of_a_metaclass(x):
-    return x * (2 if OfItsKind else 3)
-
-
-def of_a_made_class(x):
-    return x * (2 if MADE else 3)
-
-
-def of_a_class_below_it(x):
-    return x * (2 if BELOW else 3)
 
 
 def of_a_class_of_zeros(x):
@@ -84,5 +65,5 @@ def of_nothing(x):
 
 
 print(json.dumps(compared((
-    of_a_class_in_c, of_ones_own_class, of_its_names, of_a_metaclass, of_a_made_class, of_a_class_below_it, of_a_class_of_zeros,
-    of_a_class_elsewhere, of_a_method_in_it, of_a_method_below, of_nothing))))
+    of_a_class_in_c, of_ones_own_class, of_its_names, of_a_class_of_zeros, of_a_class_elsewhere, of_a_method_in_it,
+    of_a_method_below, of_nothing, *(value for name, value in vars(of_kinds).items() if name.startswith("of_"))))))

@@ -1,8 +1,41 @@
-"""An extension of a program's own, for test_compiled_code.py: classes whose truth, and whose module, they say, are what it was
+"""Extensions of a program's own, for test_compiled_code.py: classes whose truth, and whose module, they say, are what they were
 compiled with."""
+
+# What a module does with those of extension_NUMBER that say where they are from.
+OF_A_KIND = """
+import extension_NUMBER
+
+
+class OfItsKindNUMBER(metaclass=extension_NUMBER.Kind):
+    pass
+
+
+class BelowNUMBER(extension_NUMBER.Made):
+    pass
+
+
+MADE_NUMBER, BELOW_NUMBER = extension_NUMBER.Made(5.5), BelowNUMBER(5.5)
+
+
+def of_a_metaclass_NUMBER(x):
+    return x * (2 if OfItsKindNUMBER else 3)
+
+
+def of_a_made_class_NUMBER(x):
+    return x * (2 if MADE_NUMBER else 3)
+
+
+def of_a_class_below_it_NUMBER(x):
+    return x * (2 if BELOW_NUMBER else 3)
+"""
 
 SOURCE = r"""
 #include <Python.h>
+
+#define JOINED(first, second) first##second
+#define INIT(name) JOINED(PyInit_, name)
+#define QUOTED(name) #name
+#define TEXT(name) QUOTED(name)
 
 static int IsTrue(PyObject* self) {
   (void)self;
@@ -56,9 +89,9 @@ static PyMethodDef kFunctions[] = {{"install", Install, METH_O, NULL}, {NULL, NU
 static PyType_Slot kSlots[] = {{Py_nb_bool, (void*)IsTrue}, {0, NULL}};
 static PyType_Spec kMade = {
     .name = KIND, .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, .slots = kSlots};
-static PyModuleDef kModule = {PyModuleDef_HEAD_INIT, .m_name = "extension", .m_size = -1, .m_methods = kFunctions};
+static PyModuleDef kModule = {PyModuleDef_HEAD_INIT, .m_name = TEXT(NAME), .m_size = -1, .m_methods = kFunctions};
 
-PyMODINIT_FUNC PyInit_extension(void) {
+PyMODINIT_FUNC INIT(NAME)(void) {
   PyObject* module = PyModule_Create(&kModule);
   kWhole.tp_base = &PyLong_Type;
   kKind.tp_base = &PyType_Type;

@@ -18,42 +18,40 @@ def build(source, path, *options, language="c"):
     subprocess.run(["cc", "-shared", "-fPIC", "-x", language, "-", *options, "-o", str(path)], input=source, text=True, check=True)
 
 
-@pytest.mark.parametrize("kind", ["extension.Kind", "extension_job.Kind", "collections.Kind", "torch.Kind", "Kind"])
-def test_what_its_classes_do_stays_local(site, tmp_path, kind):
-    """Whatever module they say they are from."""
+# Whatever module they say they are from.
+KINDS = ["extension.Kind", "extension_job.Kind", "collections.Kind", "torch.Kind", "Kind"]
+
+
+def test_what_its_classes_do_stays_local(site, tmp_path):
+    of_kinds = [extension_source.OF_A_KIND.replace("NUMBER", str(number)) for number in range(len(KINDS))]
+    (tmp_path / "of_kinds.py").write_text("\n".join(of_kinds))
     for truth in (1, 0):
-        build(
-            extension_source.SOURCE, tmp_path / "extension.so", f"-I{sysconfig.get_path('include')}", f"-DTRUTH={truth}",
-            f'-DKIND="{kind}"')
+        for name, kind in {"extension": KINDS[0], **{f"extension_{number}": kind for number, kind in enumerate(KINDS)}}.items():
+            build(
+                extension_source.SOURCE, tmp_path / f"{name}.so", f"-I{sysconfig.get_path('include')}", f"-DTRUTH={truth}",
+                f"-DNAME={name}", f'-DKIND="{kind}"')
         assert start(site, HERE / "extension_job.py", tmp_path) <= {"of_nothing"}
         assert start(site, HERE / "extension_job.py", tmp_path) == {"of_nothing"}
 
 
 LINKED = (f"-L{TORCH}", "-Wl,--no-as-needed", "-ltorch_cpu")
+EVERYTHING = {"of_that_operator", "of_another"}
 
 
-@pytest.mark.parametrize("options", [(), ('-DFROM="generated_from.py"',)], ids=["", "from_python"])
-def test_its_kernels_of_pytorchs_operators_run(site, tmp_path, options):
-    build(kernel_source.SOURCE, tmp_path / "kernel.so", "-O2", *options, *LINKED, "-lstdc++", language="c++")
-    kernels_run(site, tmp_path / "kernel.so")
-
-
-def test_its_kernels_run_though_their_file_names_none_of_pytorchs(site, tmp_path):
-    """What loads that does."""
+def test_its_kernels_of_pytorchs_operators_run(site, tmp_path):
+    kernel("kernel", tmp_path)
+    kernel("of_python", tmp_path, '-DFROM="generated_from.py"')
+    # One whose file names none of PyTorch's: what loads it does.
     build(kernel_source.SOURCE, tmp_path / "libkernel.so", "-O2", "-lstdc++", language="c++")
     build("", tmp_path / "loads.so", *LINKED, f"-L{tmp_path}", "-lkernel", f"-Wl,-rpath,{tmp_path}")
-    kernels_run(site, tmp_path / "loads.so")
+    kernel("when_asked", tmp_path, "-DWHEN_ASKED")
+    assert start(site, HERE / "kernel_job.py") == set() and start(site, HERE / "kernel_job.py") == EVERYTHING
+    for name in ("kernel", "of_python", "loads"):
+        found = [start(site, HERE / "kernel_job.py", tmp_path / f"{name}.so") for _ in range(2)]
+        assert found == [set(), set()], name
+    assert start(site, HERE / "kernel_job.py", tmp_path / "when_asked.so", "ask") == {"of_another"}
+    assert start(site, HERE / "kernel_job.py") == EVERYTHING
 
 
-def kernels_run(site, path):
-    everything = {"of_that_operator", "of_another"}
-    assert start(site, HERE / "kernel_job.py") == set() and start(site, HERE / "kernel_job.py") == everything
-    for _ in range(2):
-        assert start(site, HERE / "kernel_job.py", path) == set()
-    assert start(site, HERE / "kernel_job.py") == everything
-
-
-def test_its_kernels_run_though_it_registers_them_when_it_is_asked(site, tmp_path):
-    build(kernel_source.SOURCE, tmp_path / "kernel.so", "-O2", "-DWHEN_ASKED", *LINKED, "-lstdc++", language="c++")
-    assert start(site, HERE / "kernel_job.py") == set()
-    assert start(site, HERE / "kernel_job.py", tmp_path / "kernel.so", "ask") == {"of_another"}
+def kernel(name, folder, *options):
+    build(kernel_source.SOURCE, folder / f"{name}.so", "-O2", *options, *LINKED, "-lstdc++", language="c++")
