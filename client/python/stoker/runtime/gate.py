@@ -52,14 +52,22 @@ class Gate(OfProcess):
             self._open(own)
             self._leave(own)
 
-    def run_alone(self, action):
-        """action(), when nobody is inside; everybody else is kept out."""
+    def run_alone(self, action, longest=float("inf")):
+        """action(), when nobody is inside; everybody else is kept out. Inside, where it would wait for itself, or for more than
+        `longest` seconds for one that may wait for it."""
         own = object()
         try:
-            self._close(own, float("inf"))
+            self._close(own, longest)
             return action()
         finally:
             self._open(own)
+
+    def run_alone_or_beside(self, action):
+        """The same, but where it would be told that it is inside, beside those that are."""
+        try:
+            return self.run_alone(action, LONGEST_S)
+        except Inside:
+            return action()
 
     def _enter(self, own):
         if not self._may_enter(own):

@@ -7,9 +7,9 @@ recompile limit nor mark_dynamic's promise is broken.
 
 import torch
 
-from ..base.locks import ProcessLock
 from ..pytorch.marks import boxed
 from ..pytorch.sizes import SYMBOLIC, is_of_a_run
+from .gate import Gate
 
 # Of one graph, for one set of sizes each; the oldest give way, and are compiled again, out of the cache, when they are
 # needed.
@@ -42,21 +42,19 @@ def by_values(sources, make):
     """A function of the list of inputs; it asks make(values, arguments) for another one whenever the symbols, which the
     `sources` (SymbolSources) read, have new values."""
     made = {}
-    lock = ProcessLock()
+    gate = Gate()
     readers = [source.read for source in sources]
 
     def make_for(values, arguments):
-        with lock():
-            if values not in made:
-                function = make(values, arguments)
-                if len(made) == MAX_VALUES:
-                    del made[next(iter(made))]
-                made[values] = function
-            return made[values]
+        function = made.get(values)
+        if function is None:
+            function = make(values, arguments)
+            _keep(made, values, function, MAX_VALUES)
+        return function
 
     def run(arguments):
         values = tuple([read(arguments) for read in readers])
-        function = made.get(values) or make_for(values, arguments)
+        function = made.get(values) or gate.run_alone_or_beside(lambda: make_for(values, arguments))
         return function(arguments)
 
     return run
@@ -85,27 +83,32 @@ def by_sizes(symbolic, make, otherwise=None):
     are new. `otherwise`: what makes the one for all others than the first MAX_VERSIONS_OF_A_RUN."""
     versions = {}
     others = []
-    lock = ProcessLock()
+    gate = Gate()
 
     def make_for(sizes, arguments):
-        with lock():
-            if sizes not in versions:
-                if otherwise is not None and len(versions) == MAX_VERSIONS_OF_A_RUN:
-                    others[:] = others or [otherwise()]
-                    return others[0]
-                function = make(arguments)
-                if len(versions) == MAX_VERSIONS:
-                    del versions[next(iter(versions))]
-                versions[sizes] = function
-            return versions[sizes]
+        function = versions.get(sizes)
+        if function is None:
+            if otherwise is not None and len(versions) >= MAX_VERSIONS_OF_A_RUN:
+                others[:] = others or [otherwise()]
+                return others[0]
+            function = make(arguments)
+            _keep(versions, sizes, function, MAX_VERSIONS)
+        return function
 
     @boxed
     def run(arguments):
         sizes = tuple([_sizes_of(arguments[place]) for place in symbolic])
-        function = versions.get(sizes) or make_for(sizes, arguments)
+        function = versions.get(sizes) or gate.run_alone_or_beside(lambda: make_for(sizes, arguments))
         return function(arguments)
 
     return run
+
+
+def _keep(made, key, function, at_most):
+    """Another one may be kept meanwhile: by a signal handler, or by a thread for which it waits."""
+    while len(made) >= at_most:
+        made.pop(list(made)[0], None)
+    made[key] = function
 
 
 def _has_symbols(value):

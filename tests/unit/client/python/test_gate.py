@@ -201,6 +201,19 @@ def test_a_thread_that_a_handler_waits_for_is_told_so(alarm, beside):
     assert told == [True, *(["alone"] if beside else [])] and is_open(gate)
 
 
+def test_what_a_handler_waits_for_runs_beside_what_it_interrupted(alarm):
+    gate, order = Gate(), []
+
+    def work():
+        alarm(lambda: in_thread(gate.run_alone_or_beside, lambda: order.append("beside")).join(10))
+        time.sleep(0.2)
+        order.append("alone")
+
+    gate.run_alone_or_beside(work)
+    gate.run_alone_or_beside(lambda: gate.run_alone_or_beside(lambda: order.append("within")))
+    assert order == ["beside", "alone", "within"] and is_open(gate)
+
+
 def test_a_thread_waits_for_one_that_computes(monkeypatch):
     """However long it does: what it runs is not the program's, to the gate."""
     gate, order = Gate(), []
