@@ -82,10 +82,19 @@ def of_another_handlers_name(x):
     return x * len("a\xe9b".encode("ascii", "stokerhandler"))
 
 
+def of_bytes_elsewhere(x):
+    return x * (1 + len(str(ENCODED, "ascii", "stokerhandler")))
+
+
+def of_bytes_made_elsewhere(x):
+    return x * len(KINDS["bytes"]("abc", "stokeralias"))
+
+
+ENCODED, KINDS = b"\xe9", {"bytes": bytes}
 ALIASES = {"stokeralias": "utf-8"}
 codecs.register(lambda asked: codecs.lookup(ALIASES[asked]) if asked in ALIASES else None)
 codecs.register_error("stokerhandler", codecs.replace_errors)
 exec(*sys.argv[1:2] or [""])
 print(json.dumps(compared([
     of_a_process, of_a_folder, of_a_list, of_digits, of_small_numbers, of_rounding, of_a_codec, of_what_handles_errors,
-    of_another_codecs_name, of_another_handlers_name])))
+    of_another_codecs_name, of_another_handlers_name, of_bytes_elsewhere, of_bytes_made_elsewhere])))

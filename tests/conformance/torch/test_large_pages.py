@@ -6,7 +6,7 @@ import pathlib
 import pytest
 import torch
 
-from stoker.runtime.large_pages import LARGE
+from stoker.runtime.heap import LARGE
 
 
 def is_advised(tensor):

@@ -1,5 +1,7 @@
 """Functions of varying sizes: lowered once for all of them, or once for each set that has to be numbers."""
 
+import resource
+
 import pytest
 import torch
 
@@ -197,3 +199,21 @@ def test_nobody_asks_about_a_size_that_only_a_run_knows(evaluated, caplog):  # n
         x = torch.randn(rows, 8)
         torch.testing.assert_close(compiled(x), function(x))
     assert "bug in Stoker" not in caplog.text
+
+
+def resident_bytes():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize()
+
+
+def test_sizes_keep_no_memory_of_tensors():
+    """However long they become, one after the other."""
+    model = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU(), torch.nn.Linear(64, 64))
+    compiled = torch.compile(model, backend="stoker", dynamic=True)
+    with torch.no_grad():
+        for rows in (4, 4000):
+            compiled(torch.randn(rows, 64))
+        before = resident_bytes()
+        for rows in range(2000, 2300):
+            compiled(torch.randn(rows, 64))
+    assert resident_bytes() - before < 100 << 20  # And not the 300 MB of what went in and came out.

@@ -2,13 +2,14 @@
 
 import os
 import threading
-import weakref
 
-_all = weakref.WeakSet()
+from .living import Living
+
+_all = Living()
 
 
 def _renew():
-    for each in list(_all):
+    for each in _all:
         each.renew()
 
 

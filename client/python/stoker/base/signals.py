@@ -29,7 +29,9 @@ _WRAPPERS = {
 
 # What has a name of its own, and consists of nothing else.
 _NAMED = (types.FunctionType, types.BuiltinFunctionType, types.WrapperDescriptorType, types.MethodDescriptorType)
-_name_of_class = vars(type)["__qualname__"].__get__
+# What a class of a program's own may say otherwise, by code that may raise.
+_name_of_class, _bases_of, _held_by = (vars(type)[name].__get__ for name in ("__qualname__", "__mro__", "__dict__"))
+_args_of_partial, _keywords_of_partial = (vars(functools.partial)[name].__get__ for name in ("args", "keywords"))
 
 _GONE = object()  # In place of a variable that a function has deleted, or not yet set.
 _traceback_of = BaseException.__traceback__.__get__  # A class may hide it.
@@ -115,6 +117,11 @@ def let_through(error):
             raise each
 
 
+def is_of_program(error):
+    """Has code of a program raised it, or of a package that Stoker does not call?"""
+    return any(_is_foreign(frame.f_code) for frame in list(_frames_of(error))[1:])
+
+
 def _made_of(error):
     """The exception, and those that it was raised for below the frame that caught it."""
     for _ in range(_MAX_DEPTH):
@@ -141,7 +148,7 @@ def _refuses(handler, given=2, named=frozenset(), depth=0):
     if _is_a(handler, types.FunctionType):
         return not _takes(handler, given, named)
     if _is_a(handler, functools.partial):
-        given, named = given + len(handler.args), named.union(handler.keywords)
+        given, named = given + len(_args_of_partial(handler)), named.union(_keywords_of_partial(handler))
     parts = _parts_of(handler)
     return depth == _MAX_DEPTH or not parts or any(
         _refuses(part, given + (owner is not None and not _is_a(part, staticmethod)), named, depth + 1)
@@ -222,8 +229,8 @@ def _names_of(handler, depth=0):
         yield handler.__qualname__
         if type(handler) is types.BuiltinFunctionType:
             yield f"{handler.__module__}.{handler.__qualname__}"
-    elif _is_a(handler, type):
-        yield _name_of_class(handler)
+    else:
+        yield _name_of_class(handler if _is_a(handler, type) else type(handler))
     if depth < _MAX_DEPTH:
         for part, _ in _parts_of(handler):
             yield from _names_of(part, depth + 1)
@@ -237,7 +244,8 @@ def _parts_of(handler):
         return []
     is_class = _is_a(handler, type)
     asked = [(type(handler), "__call__", handler), *(((handler, name, None) for name in ("__new__", "__init__")) if is_class else ())]
-    return [(vars(base)[name], owner) for cls, name, owner in asked for base in cls.__mro__ if name in vars(base)]
+    return [
+        (_held_by(base)[name], owner) for cls, name, owner in asked for base in _bases_of(cls) if name in _held_by(base)]
 
 
 def _is_a(handler, kind):

@@ -13,6 +13,7 @@ from . import unguarded
 from .guards import keys_of, orders_of, sameness_of, unguarded_of, words_of
 
 _tracing = threading.local()
+_BYTES = (bytes, bytearray, memoryview)
 
 
 class Trace(NamedTuple):
@@ -23,6 +24,7 @@ class Trace(NamedTuple):
     traced_code: list  # Code objects: the frame's, and of all that was inlined.
     installed_globals: frozenset  # Names that Dynamo put into the frame's globals.
     texts: frozenset  # All that were met on the way: what code asks for by text is among them.
+    meets_bytes: bool  # Is anything encoded or decoded on the way?
     constant_calls: list  # (function, arguments, keywords, result) of those whose result counts as constant.
     places: dict  # File -> {dis.Positions} of the instructions that were traced.
     scopes: list  # [(code object, globals with which it was traced)]
@@ -86,25 +88,28 @@ def _note_constants():
 
         return original_invoke(tx, invoke, *arguments, **keywords)
 
-    # What stands for a text, and what for an object whose class is a kind of text, as of an enumeration.
-    for name in ("ConstantVariable", "UserDefinedObjectVariable", "EnumVariable"):
+    # What stands for texts and bytes, and what for objects whose classes are kinds of these, as of an enumeration.
+    for name in ("ConstantVariable", "UserDefinedObjectVariable", "EnumVariable", "ByteArrayVariable"):
         if hasattr(variables, name):
-            _note_texts(getattr(variables, name))
+            _note_values(getattr(variables, name))
     for module in (functions, nn_module):
         module.invoke_and_store_as_constant = invoke_and_store_as_constant
 
 
-def _note_texts(variable):
+def _note_values(variable):
     make = variable.__init__
 
-    def note_text(self, *arguments, **keywords):
+    def note_value(self, *arguments, **keywords):
         notes = getattr(_tracing, "notes", None)
         if notes is not None:
-            notes.texts.update(
-                str.__str__(value) for value in (*arguments, *keywords.values()) if issubclass(type(value), str))
+            for value in (*arguments, *keywords.values()):
+                if issubclass(type(value), str):
+                    notes.texts.add(str.__str__(value))
+                elif issubclass(type(value), _BYTES):
+                    notes.meets_bytes = True
         make(self, *arguments, **keywords)
 
-    variable.__init__ = note_text
+    variable.__init__ = note_value
 
 
 def _note_places():
@@ -149,6 +154,7 @@ class _Notes:
 
     def __init__(self):
         self.trace = None  # The last one: Dynamo may begin anew.
+        self.meets_bytes = False
         self.texts, self.constant_calls, self.places, self.scopes = set(), [], {}, {}
         self.same = {}  # Source -> another one, of the same object.
         self.unguarded = unguarded.Unguarded()
@@ -166,8 +172,8 @@ class _Notes:
             + [keys_of(each) for each in self.unguarded.whole(output_graph)]
             + [unguarded_of(each) for each in self.unguarded.sources(output_graph, guards)],
             output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
-            frozenset(output_graph.installed_globals), frozenset(self.texts), list(self.constant_calls), places,
-            list(self.scopes.values()))
+            frozenset(output_graph.installed_globals), frozenset(self.texts), self.meets_bytes,
+            list(self.constant_calls), places, list(self.scopes.values()))
 
 
 def copied(value):

@@ -10,10 +10,10 @@ whoever writes to them: all that they hold is looked at in every call.
 
 import ctypes
 import itertools
-import weakref
 
 import torch
 
+from ..base.living import Living
 from ..base.locks import ProcessLock
 from ..base.signals import let_through
 from ..graph.layout import bytes_of
@@ -43,7 +43,7 @@ class Content:
 _lock = ProcessLock()
 _numbers = itertools.count(1)
 # What any living Stamp has seen, by where it lies.
-_contents = weakref.WeakValueDictionary()
+_contents = Living()
 
 
 def _content_of(parameter, version):
@@ -54,7 +54,8 @@ def _content_of(parameter, version):
     with _lock():
         known = _contents.get(place)
         if known is None or (known.version, known.sample) != (version, sample):
-            known = _contents[place] = Content(memory, version, sample, next(_numbers))
+            known = Content(memory, version, sample, next(_numbers))
+            _contents.add(known, place)
     return known
 
 

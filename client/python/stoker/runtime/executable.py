@@ -16,7 +16,7 @@ from . import release
 from .binding import Stamp
 from .gate import Gate
 from .laid_out import as_laid_out, buffer_of, taker, with_strides
-from .large_pages import LARGE, advise_large_pages
+from .heap import LARGE, advise_large_pages
 from .loaded import Loaded
 from .profiling import collectors
 

@@ -12,12 +12,13 @@ import threading
 import weakref
 
 from ..base import background
+from ..base.living import Living
 from ..base.locks import ProcessLock
 from ..pytorch.tensors import uses_of
 
 INTERVAL_S = 1.0
 _thread_of = {}  # Process id -> the thread: a forked process starts its own.
-_bindings = weakref.WeakSet()
+_bindings = Living()
 _lock = ProcessLock()
 _end = threading.Event()  # The interpreter ends, and with it all weights.
 _EXIT_S = 10  # How long its end waits for a release under way.

@@ -10,6 +10,7 @@ import torch
 from ..pytorch.marks import boxed
 from ..pytorch.sizes import SYMBOLIC, is_of_a_run
 from .gate import Gate
+from .heap import give_back_free_memory
 
 # Of one graph, for one set of sizes each; the oldest give way, and are compiled again, out of the cache, when they are
 # needed.
@@ -22,6 +23,8 @@ MAX_PROGRAMS = 8
 # The same of a part of a graph, which is compiled for each value of those sizes that have to be numbers: no more are found
 # in a later process.
 MAX_PROGRAMS_OF_PART = 32
+# What is kept for each size comes to lie behind tensors of that size. Where these are gone, longer ones do not fit in.
+KEPT_BETWEEN_TRIMS = 32
 # For which values of a graph's symbols is remembered what runs; the oldest give way, which costs microseconds.
 MAX_VALUES = 4096
 
@@ -106,6 +109,8 @@ def by_sizes(symbolic, make, otherwise=None):
 
 def _keep(made, key, function, at_most):
     """Another one may be kept meanwhile: by a signal handler, or by a thread for which it waits."""
+    if len(made) % KEPT_BETWEEN_TRIMS == KEPT_BETWEEN_TRIMS - 1:
+        give_back_free_memory()
     while len(made) >= at_most:
         made.pop(list(made)[0], None)
     made[key] = function

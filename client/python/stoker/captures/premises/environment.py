@@ -16,8 +16,9 @@ from ..words.digests import digest_of
 from ..words.held import held, module_name_of
 from ..words.installed import is_installed_file
 from ..words.paths import ROOT, is_librarys
+from ..words.plain_data import own_attributes
 from ..words.process import is_run_for_its_result
-from ..words.values import NotPortable
+from ..words.values import NotPortable, encode
 from ..words.versions import versions_now
 from . import settings
 from .held_sets import Met, parts_of
@@ -32,16 +33,19 @@ _DISTRIBUTED = "torch.distributed"
 _OF_PACKAGES = ("importlib.metadata", "importlib.resources", "importlib_metadata", "importlib_resources", "pkg_resources")
 # Attributes of a module's spec that say where it is.
 _PLACES = frozenset(("origin", "submodule_search_locations", "cached", "has_location", "loader_state"))
+_OF_SPECS = frozenset(vars(importlib.machinery.ModuleSpec("some", None))) | {"_initializing"}
 _MISSING, _ERROR, _NOT_LOADED = "not there", "an error to ask for", "in a package that is not loaded"
 _RELATIVE = re.compile(r"\.+\w+(\.\w+)*")
 _ASKING = ("importlib.metadata", "importlib.util")
 _OF_MODULES = ("importlib.util", "importlib._bootstrap", "importlib.machinery", "_frozen_importlib", "pkgutil")
 
 
-def environment_of(reached, names, texts, nodes, values, constants, described, shown):
-    """JSON. `reached`: a reach.Reached; `names`: of attributes that code may read; `texts`: what may name a variable; `nodes`, `values`: of guarded objects;
-    `constants`: texts of the trace; `described`: names of the process's functions that descriptions hold; `shown`: of
-    shown_sets(). NotPortable where code makes names, or reads them from what it does not call the environment."""
+def environment_of(reached, names, texts, nodes, values, trace, described, shown):
+    """JSON. `reached`: a reach.Reached; `names`: of attributes that code may read; `texts`: what may name a variable; `nodes`,
+    `values`: of guarded objects; `trace`: a pytorch.frames.Trace; `described`: names of the process's functions that
+    descriptions hold; `shown`: of shown_sets(). NotPortable where code makes names, or reads them from what it does not call
+    the environment."""
+    constants = trace.texts
     readers = [
         code for outer in reached.codes for code in code_inside(outer) if not _NAMES.isdisjoint(code.co_names)]
     variables = texts.union(*(_variables_read(code, reached) for code in readers if not _is_of_os(code)))
@@ -75,7 +79,7 @@ def environment_of(reached, names, texts, nodes, values, constants, described, s
         "hash": hash(_HASHED) if makes_sets or sets or reached.asks_for_hashes(constants) else None,
         "rank": rank() if any(_asks_for_ranks(each) for each in reached.values) else None,
         "settings": settings.settings(),
-        "codecs": settings.codecs_of(reached, texts | constants)}
+        "codecs": settings.codecs_of(reached, texts | constants, trace.meets_bytes)}
 
 
 def _factory_of(value):
@@ -94,16 +98,16 @@ def first_difference(words):
     for name, expected in words["variables"]:
         if os.environ.get(name) != expected:
             return f"os.environ[{name!r}]", str(expected), str(os.environ.get(name))
-    if words["packages"] not in (None, versions_now()):
+    if words["packages"] is not None and versions_now() != words["packages"]:
         return "installed packages", "those that were", "others"
     for name, expected in words["modules"]:
         if (found := _spec_words(name, words["places"])) != expected:
             return f"module {name}", str(expected), str(found)
-    if words["replaced"] not in (None, _replaced()):
+    if words["replaced"] is not None and _replaced() != words["replaced"]:
         return "what asks for packages and modules", str(words["replaced"]), str(_replaced())
-    if words["finders"] not in (None, _finders()):
+    if words["finders"] is not None and _finders() != words["finders"]:
         return "sys.meta_path", "finders that were there", "others"
-    if words["hash"] not in (None, hash(_HASHED)):
+    if words["hash"] is not None and hash(_HASHED) != words["hash"]:
         return "the seed of hashes", "that of another process", "another"
     if words["rank"] is not None and rank() != words["rank"]:
         return "torch.distributed", str(words["rank"]), str(rank())
@@ -164,13 +168,20 @@ def _absolute(name, package):
 
 
 def _spec_words(name, with_places):
-    """Of what importlib.util.find_spec gives for a module."""
+    """Of what importlib.util.find_spec gives for a module. NotPortable where a program has put something into it."""
     spec = _spec_of(name)
     if isinstance(spec, str):
         return spec
-    locations = held(spec, "submodule_search_locations")
-    words = [type(held(spec, "loader")).__name__, locations is not None]
-    return [*words, held(spec, "origin"), *map(str, locations or ())] if with_places else words
+    locations, loader = held(spec, "submodule_search_locations"), held(spec, "loader")
+    words = [held(spec, "name"), held(type(loader), "__qualname__"), locations is not None]
+    if type(spec) is not importlib.machinery.ModuleSpec or not _OF_SPECS.issuperset(own_attributes(spec)):
+        raise NotPortable(f"what a program has put into the specification of a module, {name}")
+    if not with_places:
+        return words
+    state = held(spec, "loader_state")
+    if type(state) is types.SimpleNamespace:  # Of a module that is part of the interpreter.
+        state = sorted(vars(state).items())
+    return [*words, held(spec, "origin"), encode(state), encode(list(locations or ()))]
 
 
 def _spec_of(name):

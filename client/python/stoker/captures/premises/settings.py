@@ -16,6 +16,7 @@ from ..words.installed import is_installed_file
 from ..words.plain_data import own_attributes
 from ..words.values import NotPortable
 
+_IS_OF_TEXT = "_is_text_encoding"  # Python refuses to encode text with what is not.
 _CODING = frozenset(("encode", "decode", "bytes", "bytearray"))
 _OF_CODECS = ("codecs", "_codecs")
 _CATEGORIES = [
@@ -24,17 +25,19 @@ _SMALL, _ONE, _HALF_A_UNIT = 1e-160, 1.0, 2.0 ** -53
 
 
 def settings():
-    """JSON: digits of a number as a text, the locale, how floats are rounded and whether small ones become zero."""
+    """JSON: digits of a number as a text, the encoding of files, the locale, how floats are rounded and whether small ones
+    become zero."""
     return [
-        sys.get_int_max_str_digits(), [locale.setlocale(category) for category in _CATEGORIES],
+        sys.get_int_max_str_digits(), sys.flags.utf8_mode, [locale.setlocale(category) for category in _CATEGORIES],
         [_SMALL * _SMALL > 0, _ONE + _HALF_A_UNIT / 2 > _ONE, -_ONE - _HALF_A_UNIT / 2 < -_ONE,
          _ONE + 1.5 * _HALF_A_UNIT > _ONE]]
 
 
-def codecs_of(reached, texts):
+def codecs_of(reached, texts, meets_bytes):
     """[[text, which codec it names, what handles errors by that name]], where code may encode. NotPortable where one is the
-    program's own."""
-    if not (any(_may_code(each) for each in reached.of_programs) or any(module_name_of(each).startswith(_OF_CODECS) for each in reached.values)):
+    program's own. `meets_bytes`: of the trace."""
+    if not (meets_bytes or any(_may_code(each) for each in reached.of_programs) or any(
+            module_name_of(each).startswith(_OF_CODECS) for each in reached.values)):
         return []
     return [[text, *_words_of(text)] for text in sorted(texts) if text]
 
@@ -78,7 +81,7 @@ def _is_of_python(codec):
     if type(codec) is not codecs.CodecInfo or not isinstance(codec.name, str):
         return False
     own = encodings.search_function(codec.name)
-    return own is not None and all(_is_same(*pair) and _is_installed(pair[1]) for pair in zip(codec[:2], own[:2]))
+    return own is not None and held(codec, _IS_OF_TEXT) is held(own, _IS_OF_TEXT) and all(_is_same(*pair) and _is_installed(pair[1]) for pair in zip(codec[:2], own[:2]))
 
 
 def _is_same(function, own):

@@ -5,7 +5,7 @@ import sys
 from contextlib import contextmanager
 
 from ...base.log import logger, warn_of_bug
-from ...base.signals import let_through
+from ...base.signals import is_of_program, let_through
 from ...libstoker.library import StokerError
 from ...pytorch import state
 from ...pytorch.names import SIZES
@@ -57,7 +57,10 @@ class Recorder:
             self._reason = str(error)
         except Exception as error:
             let_through(error)
-            warn_of_bug(_CONSEQUENCE, error)
+            if is_of_program(error):
+                self._reason = f"what raises where it is looked at: {type(error).__name__}"
+            else:
+                warn_of_bug(_CONSEQUENCE, error)
         if beside.is_child():
             beside.end()
         if self._reason is not None:

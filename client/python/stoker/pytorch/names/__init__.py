@@ -123,6 +123,7 @@ NAMES = (
     Name("torch._dynamo.variables:UserDefinedObjectVariable.__init__", (CAPTURES,), "every object of a trace",
          ("self", "value")),
     Name("torch._dynamo.variables:EnumVariable", (), "members of enumerations, where these are no such objects"),
+    Name("torch._dynamo.variables:ByteArrayVariable", (), "bytes that may change, where these are no such objects"),
     Name("torch._dynamo.guards:make_dupe_guard", (CAPTURES,), "objects that are met once more",
          ("obj_source", "dupe_source")),
     Name("torch._dynamo.guards:install_guard", (CAPTURES,), "guards that Dynamo makes and leaves out", ("guards", "skip")),
