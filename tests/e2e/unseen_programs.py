@@ -134,6 +134,22 @@ SCALES = {Member.ONE: 2}
 def ENTRY(x):
     return x * (SCALES[Member.ONE] + getattr(Member.ONE, Text.HASH)() % 100)
 ''',
+    "generic_that_is_patched": '''
+Kind = typing.TypeVar("Kind")
+
+
+class Settings(typing.Generic[Kind]):
+    pass
+
+
+if COUNT == 3:
+    typing.Generic.__len__ = lambda self: 5
+SETTINGS = Settings()
+
+
+def ENTRY(x):
+    return x * (len(SETTINGS) if hasattr(SETTINGS, "__len__") else 2)
+''',
     "hash_by_another_name": '''
 class Kind(enum.Enum):
     FIRST = 1
@@ -1325,6 +1341,48 @@ SCALES = {Member.ONE: 2, Part.LEFT: 3, Part.LEFT | Part.RIGHT: 5, HALF: 7, RED: 
 
 def ENTRY(x):
     return x * SCALES[Member.ONE] * SCALES[Part.LEFT | Part.RIGHT] * SCALES[HALF] * SCALES[RED] * SCALES[OWN]
+''',
+    "usual_generics": '''
+Kind = typing.TypeVar("Kind")
+
+
+class Layer(torch.nn.Module, typing.Generic[Kind]):
+    def __init__(self):
+        super().__init__()
+        self.scale = 2
+
+    def forward(self, x):
+        return x * self.scale
+
+
+@dataclasses.dataclass
+class Settings(typing.Generic[Kind]):
+    count: int = 3
+
+
+class Whole(Settings[int]):
+    pass
+
+
+class Scaling(typing.Protocol):
+    def scaled(self, x): ...
+
+
+class Doubling(Scaling):
+    def scaled(self, x):
+        return x * 2
+
+
+class Pair(typing.NamedTuple, typing.Generic[Kind]):
+    first: Kind
+    second: Kind
+
+
+LAYER, SETTINGS, DOUBLING = Layer(), Whole(), Doubling()
+
+
+def ENTRY(x):
+    return DOUBLING.scaled(Pair(LAYER(x), x).first) * SETTINGS.count
 ''',
     "usual_variables": '''
 import os

@@ -2,6 +2,7 @@
 
 import abc
 import enum
+import functools
 import re
 import types
 
@@ -25,6 +26,7 @@ _SAY_THEIR_CLASS = ("__class__", "__getattribute__")
 _OF_NO_PROGRAM = (
     types.GetSetDescriptorType, types.MemberDescriptorType, type, types.WrapperDescriptorType, types.MethodDescriptorType,
     types.ClassMethodDescriptorType, types.BuiltinFunctionType)
+_REMEMBERING = type(functools.lru_cache(min))
 _CONTEXTS = "context_fn"  # An argument of torch.utils.checkpoint: called while it is traced.
 
 
@@ -40,12 +42,21 @@ def runs_for_members(cls):
     return any(is_programs_class(type(member._value_)) for member in cls._member_map_.values())
 
 
-def wraps(function):
-    """May a package's function call one of the program's, which it holds?"""
-    return held(function, "__wrapped__") is not None or any(
-        callable(met.value) and not isinstance(met.value, (type, *_OF_NO_PROGRAM)) and not (
-            isinstance(met.value, types.FunctionType) and is_installed_function(met.value))
+def wraps(function, seen=()):
+    """May a package's function call one of the program's, which it holds, or which one does that it holds?"""
+    if any(function is each for each in seen):
+        return False
+    seen, inner = (*seen, function), held(function, "__wrapped__")
+    return inner is not None and not _is_of_packages(inner, seen) or any(
+        callable(met.value) and not isinstance(met.value, (type, *_OF_NO_PROGRAM)) and not _is_of_packages(met.value, seen)
         for met in cells_of(function))
+
+
+def _is_of_packages(function, seen):
+    """One that was made of a package's, too, as what remembers its results."""
+    if type(function) is _REMEMBERING:
+        function = held(function, "__wrapped__")
+    return isinstance(function, types.FunctionType) and is_installed_function(function) and not wraps(function, seen)
 
 
 def is_run(value):
