@@ -8,6 +8,7 @@ from .locks import OfProcess, ProcessLock
 
 class _Pauses(OfProcess):
     before = None  # The thresholds outside of all pauses.
+    put_off_after = None  # How many times all objects had been looked at.
 
     def renew(self):
         self.under_way = set()
@@ -24,6 +25,17 @@ class _Pauses(OfProcess):
             gc.set_threshold(*self.before)
         self.before = None
 
+    def put_off(self):
+        """What has waited would come with the next objects that are made, over all that the process holds where that is due:
+        within the call that the pause is for. So the collector begins to count anew, with all objects as old ones, and looks at
+        them when as many more have been made as ever. Once, until it has: many starts must not keep it from that."""
+        is_due = any(count > threshold > 0 for count, threshold in zip(gc.get_count(), gc.get_threshold()))
+        whole = gc.get_stats()[-1]["collections"]
+        if is_due and whole != self.put_off_after and not gc.get_freeze_count():
+            self.put_off_after = whole
+            gc.freeze()
+            gc.unfreeze()
+
     def begin(self, pause):
         with _lock():
             self.under_way.add(pause)
@@ -32,8 +44,10 @@ class _Pauses(OfProcess):
     def end(self, pause):
         with _lock():
             self.under_way.discard(pause)
-            if not self.under_way:
-                self.release()
+            if self.under_way:
+                return
+            self.release()
+        self.put_off()
 
 
 _lock = ProcessLock()

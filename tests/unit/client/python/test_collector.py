@@ -3,6 +3,7 @@
 import gc
 import os
 import threading
+import weakref
 
 import pytest
 
@@ -34,6 +35,61 @@ def test_a_pause_ends_in_what_was_before(thresholds):
     with collector.paused():
         pass
     assert not gc.isenabled()
+
+
+@pytest.fixture
+def nothing_frozen():
+    """As tests have much of PyTorch (conftest.py)."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+def make_all_due():
+    """All objects are due, but so few are new that Python leaves the old ones alone."""
+    gc.set_threshold(100, 1, 1)
+    kept = []
+    while gc.get_count()[2] <= 1:
+        kept.append([])
+
+
+def test_a_pause_puts_off_what_is_due_and_not_twice(monkeypatch, nothing_frozen):
+    monkeypatch.setattr(collector._pauses, "put_off_after", None)
+    for counts_anew in (True, False):
+        make_all_due()
+        with collector.paused():
+            pass
+        assert (gc.get_count()[2] <= 1) is counts_anew
+    gc.collect()
+    make_all_due()
+    with collector.paused():
+        pass
+    assert gc.get_count()[2] <= 1
+
+
+def test_what_is_put_off_is_still_found(nothing_frozen):
+    class Cycle:
+        pass
+
+    cycle = Cycle()
+    cycle.itself, gone = cycle, weakref.ref(cycle)
+    make_all_due()
+    del cycle
+    with collector.paused():
+        pass
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_program_that_has_frozen_objects_keeps_them_so():
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        with collector.paused():
+            assert [[] for _ in range(5000)]
+        assert gc.get_freeze_count() == frozen > 0
+    finally:
+        gc.unfreeze()
 
 
 def test_the_last_of_several_pauses_ends_them(thresholds):

@@ -85,6 +85,8 @@ class GuardProgram:
             failure = self._first_failure_in_python(local_values)
         if failure is not None:
             return failure
+        if not self._record["constants"]:
+            return None  # What was put off must not be collected now, while the record is held: it takes as long as all this.
         # Last: these are calls of the program's, and none that it makes where other inputs would.
         with collector.as_the_program_has_it():
             different = constants.first_difference(self._record["constants"])
