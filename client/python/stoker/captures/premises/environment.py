@@ -5,16 +5,17 @@ of sets, which the seed of hashes decides, and which packages and modules there 
 import collections
 import importlib.machinery
 import os
+import pathlib
 import re
 import sys
 import types
 
 from ...base.signals import let_through
 from ...pytorch.state import rank
-from ..bytecode.reads import ALL, code_inside, is_ordered_by_address, keys_read
+from ..bytecode.reads import ALL, code_inside, is_ordered_by_address, keys_read, names_of
 from ..words.digests import digest_of
 from ..words.held import held, module_name_of
-from ..words.installed import is_installed_file
+from ..words.installed import is_frozen, is_installed_file, is_pythons_file
 from ..words.paths import ROOT, is_librarys
 from ..words.plain_data import own_attributes
 from ..words.process import is_run_for_its_result
@@ -40,11 +41,10 @@ _ASKING = ("importlib.metadata", "importlib.util")
 _OF_MODULES = ("importlib.util", "importlib._bootstrap", "importlib.machinery", "_frozen_importlib", "pkgutil")
 
 
-def environment_of(reached, names, texts, nodes, values, trace, described, shown):
-    """JSON. `reached`: a reach.Reached; `names`: of attributes that code may read; `texts`: what may name a variable; `nodes`,
-    `values`: of guarded objects; `trace`: a pytorch.frames.Trace; `described`: names of the process's functions that
-    descriptions hold; `shown`: of shown_sets(). NotPortable where code makes names, or reads them from what it does not call
-    the environment."""
+def environment_of(reached, texts, nodes, values, trace, described, shown):
+    """JSON. `reached`: a reach.Reached; `texts`: what may name a variable; `nodes`, `values`: of guarded objects; `trace`: a
+    pytorch.frames.Trace; `described`: names of the process's functions that descriptions hold; `shown`: of shown_sets().
+    NotPortable where code makes names, or reads them from what it does not call the environment."""
     constants = trace.texts
     readers = [
         code for outer in reached.codes for code in code_inside(outer) if not _NAMES.isdisjoint(code.co_names)]
@@ -64,7 +64,7 @@ def environment_of(reached, names, texts, nodes, values, trace, described, shown
             raise NotPortable(f"a dictionary whose items {held(factory, '__name__')} makes, of which code says nothing")
     makes_sets, sets = shown
     asks_for_modules = _asks_of(reached, _OF_MODULES)
-    asks_for_places = asks_for_modules and (names is ALL or not _PLACES.isdisjoint(names))
+    asks_for_places = asks_for_modules and _asks_for_places(reached, constants)
     asks_for_packages = asks_for_modules or _asks_of(reached, _OF_PACKAGES)
     if any(is_ordered_by_address(each) for each in sets):
         raise NotPortable("a set of objects, which addresses order")
@@ -153,6 +153,15 @@ def _asks_of(reached, modules):
     return bool(imported) or any(module_name_of(value).startswith(modules) for value in reached.values)
 
 
+def _asks_for_places(reached, constants):
+    """May code ask a specification where a module lies? Python's own does for any import; a package's says so."""
+    said = [
+        (not reached.is_installed(code), names_of(code, is_pytorchs=False)) for code in reached.of_programs
+        if not (is_pythons_file(code.co_filename) or is_frozen(code))]
+    return not _PLACES.isdisjoint(constants) or any(
+        is_own if names is ALL else not _PLACES.isdisjoint(names) for is_own, names in said)
+
+
 def _module_names(texts, constants):
     """Texts that may name a module, or would together with another one that names its package."""
     names = texts | {text for text in constants if all(part.isidentifier() for part in text.split("."))}
@@ -181,7 +190,8 @@ def _spec_words(name, with_places):
     state = held(spec, "loader_state")
     if type(state) is types.SimpleNamespace:  # Of a module that is part of the interpreter.
         state = sorted(vars(state).items())
-    return [*words, held(spec, "origin"), encode(state), encode(list(locations or ()))]
+    found = [str(each) if isinstance(each, pathlib.PurePath) else each for each in locations or ()]
+    return [*words, held(spec, "origin"), encode(state), [type(each).__name__ for each in locations or ()], encode(found)]
 
 
 def _spec_of(name):

@@ -16,6 +16,9 @@ from ..words.installed import is_installed_file
 from ..words.plain_data import own_attributes
 from ..words.values import NotPortable
 
+# Whose functions in Python do nothing else.
+_CALL_C = frozenset((
+    "ascii", "iso8859-1", "utf-7", "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"))
 _IS_OF_TEXT = "_is_text_encoding"  # Python refuses to encode text with what is not.
 _CODING = frozenset(("encode", "decode", "bytes", "bytearray"))
 _OF_CODECS = ("codecs", "_codecs")
@@ -64,7 +67,7 @@ def _words_of(text):
     """The names of a codec of Python's, and of what handles errors; None where there is none by that name."""
     codec, handler = _looked_up(codecs.lookup, text), _looked_up(codecs.lookup_error, text)
     if codec is not None and not _is_of_python(codec):
-        raise NotPortable(f"a codec of the program's, {text}")
+        raise NotPortable(f"a codec of the program's, or one that Python's own code computes with tables, {text}")
     return [None if codec is None else codec.name, None if handler is None else _handler_words(handler, text)]
 
 
@@ -77,8 +80,11 @@ def _looked_up(look_up, text):
 
 
 def _is_of_python(codec):
-    """Does it work as Python's does that has the name which it says? Any name may be given to it."""
+    """Does it work as the one in C does that has the name which it says? Any name may be given to it; tables and functions that
+    others read may be replaced."""
     if type(codec) is not codecs.CodecInfo or not isinstance(codec.name, str):
+        return False
+    if codec.name not in _CALL_C and any(isinstance(held(each, "__func__") or each, types.FunctionType) for each in codec[:2]):
         return False
     own = encodings.search_function(codec.name)
     return own is not None and held(codec, _IS_OF_TEXT) is held(own, _IS_OF_TEXT) and all(_is_same(*pair) and _is_installed(pair[1]) for pair in zip(codec[:2], own[:2]))

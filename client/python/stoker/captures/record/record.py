@@ -88,7 +88,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
         "packages": packages(),
         "constants": constants_of(trace.constant_calls),
         "environment": environment_of(
-            reached, names, texts, writer.paths.nodes, writer.values, trace, describe.of_process, shown),
+            reached, texts, writer.paths.nodes, writer.values, trace, describe.of_process, shown),
         "trees": trees_of(reached, classes | _classes_met(writer)),
         "untraced": untraced_of(reached, writer.values, describe.orders),
         "installed": installed_of(reached),
