@@ -29,7 +29,7 @@ class _Pauses(OfProcess):
         """What has waited would come with the next objects that are made, over all that the process holds where that is due:
         within the call that the pause is for. So the collector begins to count anew, with all objects as old ones, and looks at
         them when as many more have been made as ever. Once, until it has: many starts must not keep it from that."""
-        is_due = any(count > threshold > 0 for count, threshold in zip(gc.get_count(), gc.get_threshold()))
+        is_due = any(count >= threshold > 0 for count, threshold in zip(gc.get_count(), self.before or ()))
         whole = gc.get_stats()[-1]["collections"]
         if is_due and whole != self.put_off_after and not gc.get_freeze_count():
             self.put_off_after = whole
@@ -44,10 +44,9 @@ class _Pauses(OfProcess):
     def end(self, pause):
         with _lock():
             self.under_way.discard(pause)
-            if self.under_way:
-                return
-            self.release()
-        self.put_off()
+            if not self.under_way:
+                self.put_off()  # While it is held: it would begin with what this makes.
+                self.release()
 
 
 _lock = ProcessLock()
