@@ -134,15 +134,17 @@ class Gate(OfProcess):
 
     def _is_interrupted(self):
         """Does a thread run code of the program's in the midst of its pass? An operator of PyTorch has left before."""
-        alone = self._alone
-        passes = [*self._inside.items(), *([] if alone is None else [alone])]
-        return any(_is_foreign(frame) for own, thread in passes for frame in _frames_above(own, thread) or ())
+        return any(_is_foreign(frame) for own, thread in self._passes() for frame in _frames_above(own, thread) or ())
+
+    def _passes(self):
+        alone = self._alone  # Another thread may open the gate meanwhile.
+        return [*self._inside.items(), *([] if alone is None else [alone])]
 
     def _void_passes(self):
         """Those of frames that an exception has ended between two lines."""
         with self._lock:
-            passes = [*self._inside.items(), *([] if self._alone is None else [self._alone])]
-            missed = {own: self._missed.get(own, time.monotonic()) for own, thread in passes if not _is_valid(own, thread)}
+            missed = {
+                own: self._missed.get(own, time.monotonic()) for own, thread in self._passes() if not _is_valid(own, thread)}
             # Twice: a thread goes on while somebody looks at its frames, and then some of them seem to lead nowhere.
             for own in [own for own, since in missed.items() if time.monotonic() - since >= LAST_PAUSE_S]:
                 self._leave(own)

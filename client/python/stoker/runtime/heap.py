@@ -12,8 +12,8 @@ LARGE = 32 << 20  # Bytes; up to which M_MMAP_THRESHOLD grows by itself (mallopt
 _PAGE = 2 << 20
 
 _madvise = ctypes.CDLL(None).madvise
-_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's alone.
 _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+_trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's alone.
 
 
 def advise_large_pages(tensor):

@@ -5,6 +5,8 @@ No guard is added for the sizes met: Dynamo's graph stays valid for all of them,
 recompile limit nor mark_dynamic's promise is broken.
 """
 
+import itertools
+
 import torch
 
 from ..pytorch.marks import boxed
@@ -25,6 +27,7 @@ MAX_PROGRAMS = 8
 MAX_PROGRAMS_OF_PART = 32
 # What is kept for each size comes to lie behind tensors of that size. Where these are gone, longer ones do not fit in.
 KEPT_BETWEEN_TRIMS = 32
+_kept = itertools.count(1)
 # For which values of a graph's symbols is remembered what runs; the oldest give way, which costs microseconds.
 MAX_VALUES = 4096
 
@@ -109,7 +112,7 @@ def by_sizes(symbolic, make, otherwise=None):
 
 def _keep(made, key, function, at_most):
     """Another one may be kept meanwhile: by a signal handler, or by a thread for which it waits."""
-    if len(made) % KEPT_BETWEEN_TRIMS == KEPT_BETWEEN_TRIMS - 1:
+    if next(_kept) % KEPT_BETWEEN_TRIMS == 0:
         give_back_free_memory()
     while len(made) >= at_most:
         made.pop(list(made)[0], None)
