@@ -1,6 +1,6 @@
-"""Programs that ask which objects are one, what tensors share, and for keys that are not there. As unseen_programs."""
+"""Programs that ask which objects are one, what tensors share, and for keys that are not there. As those of unseen/."""
 
-from e2e.unseen_programs import text_of
+from e2e.unseen.head import text_of
 
 _ONE_TEXT = '''
 HERE, THERE = "three words long", "three words long" if COUNT == 1 else " ".join(["three", "words", "long"])

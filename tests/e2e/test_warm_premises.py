@@ -4,7 +4,7 @@ As test_warm_table.py; each row starts warm where nothing of it is changed.
 """
 
 import torch
-from e2e import identity_programs, unseen_programs
+from e2e import identity_programs, unseen
 from e2e.premises_program import MODULE
 from e2e.test_warm_table import SETUP, run_rows, setup
 
@@ -212,16 +212,16 @@ def texts():
 
 
 def test_no_premise_that_changes_gives_a_wrong_result(site, tmp_path):
-    second = run_rows(site, tmp_path, [*texts(), *unseen_programs.rows(), *identity_programs.rows()])
-    unseen = {name: row for name, row in second.items() if row["starts"].get("hit")}
-    assert unseen == {}
+    second = run_rows(site, tmp_path, [*texts(), *unseen.rows(), *identity_programs.rows()])
+    warm = {name: row for name, row in second.items() if row["starts"].get("hit")}
+    assert warm == {}
 
 
 def test_usual_programs_start_warm(site, tmp_path):
-    rows = [(name, text, text) for name, text, _ in unseen_programs.rows() if name in unseen_programs.WARM_UNCHANGED]
+    rows = [(name, text, text) for name, text, _ in unseen.rows() if name in unseen.WARM_UNCHANGED]
     second = run_rows(site, tmp_path, rows)
     cold = {name: row for name, row in second.items() if set(row["starts"]) != {"hit"} or row["traced"]}
-    assert cold == {} and len(rows) == len(unseen_programs.WARM_UNCHANGED)
+    assert cold == {} and len(rows) == len(unseen.WARM_UNCHANGED)
 
 
 FILLED_MODULE = '''
@@ -302,7 +302,7 @@ def test_what_is_not_read_starts_warm(site, tmp_path):
         assert MODULE.count(old) == 1, name
         changed = MODULE.replace(old, new)
         rows.append((name, changed if old == SETUP and "entry = " in new else MODULE, changed))
-    second = run_rows(site, tmp_path, [*rows, *unseen_programs.usual_rows()])
+    second = run_rows(site, tmp_path, [*rows, *unseen.usual_rows()])
     cold = {name: row for name, row in second.items() if set(row["starts"]) != {"hit"} or row["traced"]}
     expected = NOT_COMPILED.get(torch.__version__.rpartition(".")[0], set())
     assert set(cold) == {f"row_{name}" for name in expected}, cold
