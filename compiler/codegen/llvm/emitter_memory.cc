@@ -143,6 +143,14 @@ llvm::Value* KernelEmitter::BitsOfBF16(llvm::Value* value) {
   return builder_.CreateShl(bits, llvm::ConstantInt::get(bits->getType(), 16));
 }
 
+llvm::Value* KernelEmitter::UpperHalves(llvm::Value* value) {
+  const int width = WidthOf(value);
+  llvm::Type* i32 = VectorOf(builder_.getInt32Ty(), width);
+  llvm::Value* bits = builder_.CreateBitCast(value, i32);
+  return builder_.CreateTrunc(builder_.CreateLShr(bits, llvm::ConstantInt::get(i32, 16)),
+                              VectorOf(builder_.getInt16Ty(), width));
+}
+
 llvm::Value* KernelEmitter::ToMemory(DType dtype, llvm::Value* value) {
   const int width = WidthOf(value);
   if (dtype == DType::kF16) {
@@ -156,8 +164,12 @@ llvm::Value* KernelEmitter::ToMemory(DType dtype, llvm::Value* value) {
 }
 
 llvm::Value* KernelEmitter::RoundToBF16(llvm::Value* value) {
+  llvm::Value* rounded = RoundToBF16InHardware(value);
+  return rounded != nullptr ? rounded : RoundBitsToBF16(value);
+}
+
+llvm::Value* KernelEmitter::RoundBitsToBF16(llvm::Value* value) {
   const int width = WidthOf(value);
-  if (llvm::Value* rounded = RoundToBF16InHardware(value)) return rounded;
   llvm::Type* i32 = VectorOf(builder_.getInt32Ty(), width);
   const auto constant = [&](std::uint64_t v) { return llvm::ConstantInt::get(i32, v); };
   llvm::Value* bits = builder_.CreateBitCast(value, i32);

@@ -307,7 +307,7 @@ Status ContractionLowering::BuildEpilogue(const Group& group, ContractionParts& 
     for (const StorageId id : root.storages) {
       const Storage& storage = builder_.storage(id);
       Store store;
-      store.value = body.WithoutRounding(value, storage.dtype);
+      store.value = body.ForStore(value, storage.dtype);
       store.access.operand = parts.operands.Use(id, storage.dtype, true);
       store.access.dtype = storage.dtype;
       store.access.index = PhysicalIndex(group.space, storage.layout, storage.shape, root.index);

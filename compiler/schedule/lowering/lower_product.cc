@@ -73,7 +73,7 @@ Result<bool> ContractionLowering::MatchEpilogue(const Group& group, ProductParts
       STOKER_RETURN_IF_ERROR(lowering_.Materialize(*body.missing(), group.prepared));
       continue;
     }
-    std::uint32_t stored = body.WithoutRounding(*value, result);
+    std::uint32_t stored = body.ForStore(*value, result);
     const Body instrs = body.Take({&stored});
     const auto found = FindProductEpilogue(instrs, stored, parts.contraction.n);
     const auto is_of_result = [&](const std::optional<Access>& access) {

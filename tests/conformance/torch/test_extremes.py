@@ -85,3 +85,33 @@ def test_a_mean_of_one_infinity_is_it():
     x = torch.tensor([[float("inf")], [1.0]])
     actual = torch.compile(lambda x: torch.var_mean(x, -1, correction=0), backend="stoker")(x)
     torch.testing.assert_close(actual, torch.var_mean(x, -1, correction=0), equal_nan=True)
+
+
+MOVES = {
+    "abs": torch.abs, "neg": torch.neg, "relu": F.relu, "clamp": lambda x: x.clamp(-1, 0.5), "hardtanh": F.hardtanh,
+    "where": lambda x: torch.where(x > 0, x, -x), "masked_fill": lambda x: x.masked_fill(x < 0, 3.0),
+    "maximum": lambda x: torch.maximum(x, -x), "copysign": lambda x: torch.copysign(x, -x), "cat": lambda x: torch.cat([x, -x], -1),
+    "pad": lambda x: F.pad(x, (3, 2)), "transposed": lambda x: x.mT.contiguous(), "flip": lambda x: x.flip(-1),
+    "cummax": lambda x: torch.cummax(x, -1), "cummin": lambda x: torch.cummin(x, 0), "sort": lambda x: torch.sort(x, -1),
+    "gathered": lambda x: x[torch.tensor([2, 0, 1])], "max_pool": lambda x: F.max_pool1d(x, 3, 1, 1),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+@pytest.mark.parametrize("name", MOVES)
+def test_subnormal_numbers_that_are_only_moved_stay(name, dtype):
+    tiny = torch.finfo(dtype).tiny
+    numbers = torch.tensor([0.0, tiny / 8, -tiny / 16, tiny / 2, -0.0, tiny * 0.9, 1.0, -tiny * 2], dtype=torch.float64)
+    x = numbers.to(dtype).repeat(3, 11)[:, :83].contiguous()
+    torch._dynamo.reset()
+    torch.testing.assert_close(torch.compile(MOVES[name], backend="stoker")(x), MOVES[name](x), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("function", [torch.sin, torch.tan, torch.asin, torch.atan], ids=lambda function: function.__name__)
+def test_what_is_read_before_it_is_rounded_is_the_nearest_float(function, dtype):
+    """Right for being rounded once more, it would be none: tiny numbers are equal to their sine."""
+    x = torch.full((40,), 1e-4 if dtype == torch.float16 else 1e-7, dtype=dtype)
+    torch._dynamo.reset()
+    result = torch.compile(lambda x: (function(x).float() - x.float(), function(x)), backend="stoker")(x)
+    assert torch.all(result[0].abs() <= x.float() ** 3) and torch.equal(result[1], function(x))

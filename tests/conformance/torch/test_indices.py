@@ -83,6 +83,20 @@ def test_index_out_of_bounds_raises_what_eager_raises(name):
             assert size == 0 or wanted <= set(re.findall(r"-?\d+", str(error))), error
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["index_put", "index_put accumulate", "index_fill", "index_add", "index_copy", "put"])
+def test_indices_that_are_no_integers_are_refused(name, dtype):
+    """Of these types alone: a trace takes some of them."""
+    indices, x, ones = torch.tensor([0.5, -2.7, 1.0], dtype=dtype), X.to(dtype), ROWS.to(dtype)
+    wanted, expected = outcome(FUNCTIONS[name], indices, x, ones)
+    assert wanted is None
+    torch._dynamo.reset()
+    compiled = torch.compile(FUNCTIONS[name], backend="stoker")
+    for _ in range(2):
+        result, error = outcome(compiled, indices, x, ones)
+        assert result is None and isinstance(error, type(expected)), error
+
+
 @pytest.mark.parametrize("function, good, bad", [
     (lambda m, x: x.masked_scatter(m, x[:1] * 2), [True, False, True, True], [True] * 5),
     (lambda p, x: F.binary_cross_entropy(p * 1, x[:, 0] / 20), [0.0, 1.0, 0.5], [0.5, 1.25, 0.5]),

@@ -193,4 +193,26 @@ def ENTRY(x):
     with torch.inference_mode():
         return x * 2
 ''',
+    "usual_numbers_that_vary": '''
+class Sampling:
+    temperature, top = 1.0, 3
+
+
+SAMPLING = Sampling()
+
+
+def ENTRY(x, step):
+    return x / SAMPLING.temperature + SAMPLING.top * step
+
+
+def run(compile):
+    x = torch.ones(3, 8)
+    compiled = compile(ENTRY)
+    found = 0
+    with torch.no_grad():
+        for step in range(2, 6):
+            SAMPLING.temperature = step * 0.25
+            found = found * 3 + compiled(x, step)
+    return found
+''',
 }

@@ -5,7 +5,7 @@ from math import prod
 
 from ..graph.values import broadcast_shapes
 from .reductions import identity_of, norm_of, shortening
-from .rules.registry import Unsupported, as_value, compute_dtype, dim_of, number_of, rule
+from .rules.registry import FLOATS, Unsupported, as_value, compute_dtype, dim_of, number_of, rule
 
 
 @rule("embedding")
@@ -35,7 +35,10 @@ def _rows(g, x, indices):
 
 
 def _wrapped(g, index, size):
-    """Negative indices count from the end."""
+    """Negative indices count from the end. PyTorch's kernels refuse floats, which a trace may take."""
+    if index.dtype in FLOATS:
+        raise Unsupported(f"indices of type {index.dtype}")
+    index = g.convert(index, "i64")
     negative = g.compare_with("LT", index, 0)
     return g.select(negative, g.with_scalar("add", index, size), index)
 
@@ -63,7 +66,7 @@ class Places:
         self.dims = [dim for dim, _ in given]
         self.shape = broadcast_shapes(*(index.shape for _, index in given))
         columns = [
-            g.reshape(g.broadcast(_wrapped(g, g.convert(index, "i64"), x.shape[dim]), self.shape),
+            g.reshape(g.broadcast(_wrapped(g, index, x.shape[dim]), self.shape),
                       (*self.shape, 1))
             for dim, index in given]
         self.vectors = g.concatenate(columns, len(self.shape))
@@ -250,7 +253,7 @@ def _slices_along(g, kind, x, dim, index, source, alpha=1, message=_PLACE, from_
     if not prod(index.shape):
         return x
     dim = dim_of(dim, x.rank)
-    vectors = g.reshape(_wrapped(g, g.convert(index, "i64"), x.shape[dim]), (prod(index.shape), 1))
+    vectors = g.reshape(_wrapped(g, index, x.shape[dim]), (prod(index.shape), 1))
     windows = [position for position in range(x.rank) if position != dim]
     shape = tuple(
         vectors.shape[0] if position == dim else size for position, size in enumerate(x.shape))
@@ -336,7 +339,7 @@ def _flat(g, x, index):
     count = prod(x.shape)
     if not count:
         raise Unsupported("an index into nothing")
-    vectors = g.reshape(_wrapped(g, g.convert(index, "i64"), count), (prod(index.shape), 1))
+    vectors = g.reshape(_wrapped(g, index, count), (prod(index.shape), 1))
 
     def checked(result, shape):
         return g.checked(

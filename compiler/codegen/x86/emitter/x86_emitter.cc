@@ -2,9 +2,11 @@
 
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <utility>
 
+#include "compiler/codegen/llvm/exact_bf16.h"
 #include "protocol/artifact/kernel_abi.h"
 
 namespace stoker::codegen {
@@ -112,13 +114,24 @@ llvm::Value* X86Emitter::Opaque(llvm::Value* value) {
 
 bool X86Emitter::HasGather(DType dtype) const { return machine_.avx512 && SizeInBytes(dtype) >= 4; }
 
+// The instruction takes subnormal numbers for zero: where there is one, another way is taken.
 llvm::Value* X86Emitter::RoundToBF16InHardware(llvm::Value* value) {
   const int width = WidthOf(value);
   if (!machine_.avx512_bf16 || (width != 16 && width != 8)) return nullptr;
+  if (IsExactBF16(value)) return UpperHalves(value);
   llvm::Value* rounded = CallIntrinsic(
       width == 16 ? "llvm.x86.avx512bf16.cvtneps2bf16.512" : "llvm.x86.avx512bf16.cvtneps2bf16.256",
       {value});
-  return b().CreateBitCast(rounded, VectorOf(b().getInt16Ty(), width));
+  llvm::Value* is_subnormal = b().createIsFPClass(value, llvm::fcSubnormal);
+  llvm::Type* mask = b().getIntNTy(static_cast<unsigned>(width));
+  llvm::Value* any = b().CreateIsNotNull(b().CreateBitCast(is_subnormal, mask));
+  llvm::BasicBlock* before = b().GetInsertBlock();
+  Values result = {b().CreateBitCast(rounded, VectorOf(b().getInt16Ty(), width))};
+  If(any, result, [&](Values& values) { values[0] = RoundBitsToBF16(value); });
+  llvm::MDBuilder weights(b().getContext());
+  before->getTerminator()->setMetadata(llvm::LLVMContext::MD_prof,
+                                       weights.createBranchWeights(1, 1 << 20));
+  return result[0];
 }
 
 llvm::Value* X86Emitter::ScaleInHardware(llvm::Value* x, llvm::Value* n) {

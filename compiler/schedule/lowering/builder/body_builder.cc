@@ -127,16 +127,29 @@ std::uint32_t BodyBuilder::EmitAnd(std::optional<std::uint32_t> a, std::uint32_t
 // left to do.
 std::uint32_t BodyBuilder::EmitConvert(std::uint32_t arg, DType from, DType to) {
   if (from == to || ComputeType(from) == to) return arg;
+  arg = BeforeRounding(arg, to);
   const std::uint32_t converted = EmitPointwise(OpKind::kConvert, ComputeType(to), {arg});
   if (Is16BitFloat(to)) body_.instrs[converted].round_to = to;
   return converted;
 }
 
-std::uint32_t BodyBuilder::WithoutRounding(std::uint32_t instr, DType dtype) const {
+// What else reads `instr` has it as f32.
+std::uint32_t BodyBuilder::BeforeRounding(std::uint32_t instr, DType dtype) {
+  BodyInstr last = body_.instrs[instr];
+  const bool is_from_f64 = last.op == BodyOp::kPointwise && last.dtype == DType::kF32 &&
+                           last.pointwise != OpKind::kConvert &&
+                           RowOf(last.pointwise).f32_in == DType::kF64;
+  if (!is_from_f64 || !Is16BitFloat(dtype)) return instr;
+  last.round_to = dtype;
+  return Emit(std::move(last));
+}
+
+std::uint32_t BodyBuilder::ForStore(std::uint32_t instr, DType dtype) {
   const BodyInstr& last = body_.instrs[instr];
   const bool rounds = last.op == BodyOp::kPointwise && last.pointwise == OpKind::kConvert &&
                       last.dtype == DType::kF32 && last.round_to == dtype && Is16BitFloat(dtype);
-  return rounds && body_.instrs[last.args[0]].dtype == DType::kF32 ? last.args[0] : instr;
+  const bool is_done_twice = rounds && body_.instrs[last.args[0]].dtype == DType::kF32;
+  return BeforeRounding(is_done_twice ? last.args[0] : instr, dtype);
 }
 
 Error BodyBuilder::Missing(ValueId value) {
@@ -267,8 +280,6 @@ Result<std::uint32_t> BodyBuilder::Pointwise(const Node& node, const ElementInde
   if (node.kind == OpKind::kConvert) return EmitConvert(args[0], from, to);
   const std::uint32_t result = EmitPointwise(node.kind, ComputeType(to), std::move(args));
   if (node.kind == OpKind::kCompare) body_.instrs[result].direction = DirectionOf(node);
-  if (Is16BitFloat(to) && RowOf(node.kind).f32_in == DType::kF64)
-    body_.instrs[result].round_to = to;
   return result;
 }
 

@@ -49,8 +49,9 @@ class BodyBuilder {
   // Without the instructions that no value in `roots` needs; `roots` are renumbered.
   Body Take(std::vector<std::uint32_t*> roots);
   DType dtype_of(std::uint32_t instr) const { return body_.instrs[instr].dtype; }
-  // The argument when `instr` only rounds to `dtype`, which a store of that dtype does anyway.
-  std::uint32_t WithoutRounding(std::uint32_t instr, DType dtype) const;
+  // What a store of `dtype` is given of `instr`: the argument when it only rounds to `dtype`, which
+  // the store does anyway.
+  std::uint32_t ForStore(std::uint32_t instr, DType dtype);
 
  private:
   struct Entry {
@@ -77,6 +78,8 @@ class BodyBuilder {
   std::uint32_t EmitZero(DType dtype);
   std::uint32_t EmitIndex(const IndexMap& map);
   std::uint32_t EmitConvert(std::uint32_t arg, DType from, DType to);
+  // See BodyInstr::round_to: `instr`, right for being rounded to `dtype` next.
+  std::uint32_t BeforeRounding(std::uint32_t instr, DType dtype);
   std::uint32_t EmitIdentity(Combine combine, DType dtype);
   std::uint32_t EmitAnd(std::optional<std::uint32_t> a, std::uint32_t b);
   std::uint32_t EmitCompare(CompareDirection direction, const IndexMap& a, const SymDim& b);

@@ -212,7 +212,7 @@ void LoopBuilder::AddStores(const Root& root, std::uint32_t value, BodyBuilder& 
   for (const StorageId id : root.storages) {
     const Storage& storage = program_.storage(id);
     Store store;
-    store.value = body.WithoutRounding(value, storage.dtype);
+    store.value = body.ForStore(value, storage.dtype);
     store.access.operand = operands_.Use(id, storage.dtype, true);
     store.access.dtype = storage.dtype;
     store.access.index = PhysicalIndex(group_.space, storage.layout, storage.shape, root.index);

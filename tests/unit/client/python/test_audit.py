@@ -50,6 +50,24 @@ def test_what_is_the_same_does_not_differ(change):
     assert audit.first_difference(RECORD, changed(change)) is None
 
 
+def of_any_number(record):
+    """As Dynamo traces once a number varied: it is an input then."""
+    record["guards"][0][1:3] = "type", ["builtins:int", "0123"]
+    record["graphs"][0]["runtime"]["inputs"] = 2
+
+
+def fixed(record):
+    record["graphs"][0]["runtime"]["inputs"] = 1
+
+
+def test_a_number_that_is_an_input_in_one_of_them_alone_is_not_compared():
+    one, other = changed(fixed), changed(of_any_number)
+    assert audit.first_difference(one, other) is not None
+    assert not audit._are_as_general(one, other) and audit._are_as_general(one, one)
+    # No guard, and no input in its place.
+    assert audit._are_as_general(one, changed(lambda record: [fixed(record), record["guards"].pop(0)]))
+
+
 @pytest.mark.parametrize("what, change", [
     ("a guard", lambda record: record["guards"].pop()),
     ("a guard", lambda record: record["guards"][0].__setitem__(2, 4)),

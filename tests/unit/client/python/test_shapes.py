@@ -1,5 +1,8 @@
 """Guards over symbolic sizes and numbers."""
 
+import math
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -29,3 +32,13 @@ def test_numbers_of_numpys_may_lie_in_globals():
     assert first_failure({}) is not None
     global_values["n"] = 2.0  # No number of NumPy's.
     assert first_failure({}) is not None
+
+
+def test_numbers_may_lie_in_what_globals_hold():
+    holder = SimpleNamespace(scale=2.0)
+    first_failure = compile_expressions(["not math.isnan(G['c'].scale)", "G['c'].scale != L['n']"], {"c": holder})
+    assert first_failure({"n": 3}) is None
+    holder.scale = math.nan
+    assert first_failure({"n": 3}) == "not math.isnan(G['c'].scale)"
+    holder.scale = 3.0
+    assert first_failure({"n": 3}) == "G['c'].scale != L['n']"

@@ -193,12 +193,18 @@ formula("special_i0e")(_i(0, True))
 formula("special_i1e")(_i(1, True))
 
 
+def _log_of_half(g, x):
+    """Half of the least number is none."""
+    of_least = g.with_scalar("subtract", g.unary("log", x), math.log(2))
+    return g.select(g.compare_with("LT", x, 1e-30), of_least, g.unary("log", _times(g, x, 0.5)))
+
+
 def _k(order, scaled):
     def emit(g, x):
         square = g.binary("multiply", x, x)
         t = g.with_scalar("subtract", _times(g, square, 0.5), 1)
         near = _series(g, t, (series.K0_NEAR, series.K1_NEAR)[order])
-        bend = g.binary("multiply", g.unary("log", _times(g, x, 0.5)), (_i0, _i1)[order](g, x))
+        bend = g.binary("multiply", _log_of_half(g, x), (_i0, _i1)[order](g, x))
         if order == 0:
             near = g.binary("subtract", near, bend)
         else:

@@ -58,7 +58,7 @@ def stands_for(key, stored, record):
     """Does the capture say what was traced anew, `record`? Notes how its audit went; one that is wrong is dropped."""
     expected, found = stored.record(), json.loads(json.dumps(record))
     different = first_difference(expected, found)
-    if different is not None and _symbolic_dims(expected) == _symbolic_dims(found):
+    if different is not None and _are_as_general(expected, found):
         what, before, now = different
         store.drop(key, stored)
         note(key.entry, "differing", what, f"{now}, not {before}")
@@ -67,7 +67,7 @@ def stands_for(key, stored, record):
             "a capture of %s was wrong and is dropped: %s is %s in a new trace, not %s.",
             key.entry, what, now, before)
         return False
-    # One of symbolic sizes and one of these sizes alone are both right, and nothing is to be compared.
+    # One of any sizes and numbers and one of these alone are both right, and nothing is to be compared.
     if different is None:
         note(key.entry, "audited")
     store.put(_key(stored), f"audits of {key.entry}", {
@@ -84,12 +84,29 @@ def first_difference(one, other):
     return None
 
 
+def _are_as_general(one, other):
+    """Do two records leave open the same dims of tensors, and the same numbers, which are inputs of their graphs then?"""
+    return _symbolic_dims(one) == _symbolic_dims(other) and (
+        _fixed_numbers(one) == _fixed_numbers(other) or _inputs(one) == _inputs(other))
+
+
 def _symbolic_dims(record):
     """Of each guarded tensor: which of its dims are symbolic."""
     nodes = record["nodes"]
     return sorted(
         f"{text(nodes, place)} {[size is None for size in expected['size']]}"
         for place, kind, expected, _ in record["guards"] if kind == "tensor")
+
+
+def _fixed_numbers(record):
+    """Which numbers are guarded by value."""
+    return sorted(
+        text(record["nodes"], place) for place, kind, expected, _ in record["guards"]
+        if kind == "equals" and (type(expected) is int or isinstance(expected, dict) and "float" in expected))
+
+
+def _inputs(record):
+    return [graph["runtime"]["inputs"] for graph in record["graphs"]]
 
 
 def _guards(record):

@@ -35,11 +35,10 @@ def check_expression(expression):
     except (SyntaxError, RecursionError) as error:
         let_through(error)
         raise NotPortable("a guard on sizes that does not parse") from None
-    roots = _ROOTS if _FROM_NUMPY in expression else _ROOTS[:1]  # Other numbers of globals may be any in a later call.
     for node in ast.walk(tree):
         if not isinstance(node, _NODES):
             raise NotPortable(f"a guard on sizes with {type(node).__name__}")
-        if isinstance(node, ast.Name) and node.id not in roots and node.id not in FUNCTIONS:
+        if isinstance(node, ast.Name) and node.id not in _ROOTS and node.id not in FUNCTIONS:
             raise NotPortable(f"a guard on sizes with the name {node.id}")
         if isinstance(node, ast.Call) and not _is_allowed(node.func):
             raise NotPortable(f"a guard on sizes that calls {ast.unparse(node.func)}")

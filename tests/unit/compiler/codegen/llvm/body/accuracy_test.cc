@@ -278,7 +278,6 @@ double ErrorUlps(OpKind kind, DType dtype, Real exact, Real size, double actual)
   const auto placed = [&](Real value) { return std::fmin(std::fabs(value), edge); };
   const int top = std::ilogb(format.largest);
   const int scale = std::isinf(exact) ? top : std::clamp(exponent, format.least, top);
-  if (dtype == DType::kBF16 && actual == 0 && std::fabs(exact) < 0x1p-126L) return 0;
   const Real ulp = std::ldexp(static_cast<Real>(1), scale - format.digits + 1);
   return static_cast<double>(std::fabs(placed(exact) - placed(static_cast<Real>(actual))) / ulp);
 }
