@@ -39,8 +39,9 @@ def test_a_pause_ends_in_what_was_before(thresholds):
 
 @pytest.fixture
 def nothing_frozen():
-    """As tests have much of PyTorch (conftest.py)."""
+    """As tests have much of PyTorch (conftest.py). Python knows then how many objects are old."""
     gc.unfreeze()
+    gc.collect()
     yield
     gc.freeze()
 
