@@ -51,21 +51,23 @@ def test_what_is_the_same_does_not_differ(change):
 
 
 def of_any_number(record):
-    """As Dynamo traces once a number varied: it is an input then."""
+    """As Dynamo traces once a number has varied."""
     record["guards"][0][1:3] = "type", ["builtins:int", "0123"]
-    record["graphs"][0]["runtime"]["inputs"] = 2
 
 
-def fixed(record):
-    record["graphs"][0]["runtime"]["inputs"] = 1
+@pytest.mark.parametrize("change", [
+    of_any_number, lambda record: record["shapes"].append("L['x'].size()[0] == L['x'].size()[1]"),
+    lambda record: [of_any_number(record), record["shapes"].append("L['x'] == 3")]])
+def test_records_of_other_sizes_or_numbers_are_not_compared(change):
+    assert audit.first_difference(RECORD, changed(change)) is not None
+    assert not audit._are_as_general(RECORD, changed(change)) and not audit._are_as_general(changed(change), RECORD)
 
 
-def test_a_number_that_is_an_input_in_one_of_them_alone_is_not_compared():
-    one, other = changed(fixed), changed(of_any_number)
-    assert audit.first_difference(one, other) is not None
-    assert not audit._are_as_general(one, other) and audit._are_as_general(one, one)
-    # No guard, and no input in its place.
-    assert audit._are_as_general(one, changed(lambda record: [fixed(record), record["guards"].pop(0)]))
+@pytest.mark.parametrize("change", [
+    lambda record: record["guards"].pop(0), lambda record: record["guards"][0].__setitem__(2, 4),
+    lambda record: record["guards"][1].__setitem__(2, {"float": "0x1p+1"})])
+def test_a_number_without_a_guard_or_with_another_is_a_difference(change):
+    assert audit._are_as_general(RECORD, changed(change)) and audit.first_difference(RECORD, changed(change)) is not None
 
 
 @pytest.mark.parametrize("what, change", [

@@ -27,6 +27,7 @@ FIRST_STARTS = 3  # Of each capture.
 ONE_IN = "STOKER_AUDIT_ONE_IN"  # Warm starts; 0: none is drawn.
 DEFAULT_ONE_IN = 64
 
+_TYPES_OF_NUMBERS = ("builtins:int", "builtins:float")
 _PREFIX = re.compile(r"__stoker_[0-9a-f]+_")
 
 
@@ -67,7 +68,7 @@ def stands_for(key, stored, record):
             "a capture of %s was wrong and is dropped: %s is %s in a new trace, not %s.",
             key.entry, what, now, before)
         return False
-    # One of any sizes and numbers and one of these alone are both right, and nothing is to be compared.
+    # One that holds for others is right, too, and nothing is to be compared.
     if different is None:
         note(key.entry, "audited")
     store.put(_key(stored), f"audits of {key.entry}", {
@@ -85,9 +86,12 @@ def first_difference(one, other):
 
 
 def _are_as_general(one, other):
-    """Do two records leave open the same dims of tensors, and the same numbers, which are inputs of their graphs then?"""
-    return _symbolic_dims(one) == _symbolic_dims(other) and (
-        _fixed_numbers(one) == _fixed_numbers(other) or _inputs(one) == _inputs(other))
+    """Do two records hold for the same sizes and numbers? Which ones a trace leaves open, and what it asks of these, depends
+    on what was traced before, and on those that it meets."""
+    opened, fixed = zip(*(_numbers(record) for record in (one, other)))
+    return (
+        _symbolic_dims(one) == _symbolic_dims(other) and sorted(one["shapes"]) == sorted(other["shapes"])
+        and not opened[0] & fixed[1] and not opened[1] & fixed[0])
 
 
 def _symbolic_dims(record):
@@ -98,15 +102,15 @@ def _symbolic_dims(record):
         for place, kind, expected, _ in record["guards"] if kind == "tensor")
 
 
-def _fixed_numbers(record):
-    """Which numbers are guarded by value."""
-    return sorted(
-        text(record["nodes"], place) for place, kind, expected, _ in record["guards"]
-        if kind == "equals" and (type(expected) is int or isinstance(expected, dict) and "float" in expected))
-
-
-def _inputs(record):
-    return [graph["runtime"]["inputs"] for graph in record["graphs"]]
+def _numbers(record):
+    """(those that are guarded by type alone, those that are guarded by value)"""
+    opened, fixed = set(), set()
+    for place, kind, expected, _ in record["guards"]:
+        if kind == "type" and expected[0] in _TYPES_OF_NUMBERS:
+            opened.add(text(record["nodes"], place))
+        elif kind == "equals" and (type(expected) is int or isinstance(expected, dict) and "float" in expected):
+            fixed.add(text(record["nodes"], place))
+    return opened, fixed
 
 
 def _guards(record):
