@@ -115,3 +115,21 @@ def test_what_is_read_before_it_is_rounded_is_the_nearest_float(function, dtype)
     torch._dynamo.reset()
     result = torch.compile(lambda x: (function(x).float() - x.float(), function(x)), backend="stoker")(x)
     assert torch.all(result[0].abs() <= x.float() ** 3) and torch.equal(result[1], function(x))
+
+
+CHOICES = {
+    "both": lambda x: (torch.where(x > 0, 0.0, x), torch.where(x > 0, x, 0.0)), "smaller": lambda x: torch.where(x > 0, 0.0, x),
+    "larger": lambda x: torch.where(x < 0, x, -0.0), "or equal": lambda x: (torch.where(x >= 0, 0.0, x), torch.where(x <= 0, x, 0.0)),
+    "of its negative": lambda x: torch.where(x > -x, -x, x), "compared as f32": lambda x: torch.where(x.float() > 0, 0.0, x),
+    "threshold": lambda x: F.threshold(x, 0.0, -0.0), "hardshrink": lambda x: F.hardshrink(x, 0.0)}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_zero_that_is_chosen_keeps_its_sign(name, dtype):
+    x = torch.tensor([-0.0, 0.0, 1.0, -1.0, float("nan"), float("inf"), 6e-8, -6e-8], dtype=dtype).repeat(9)
+    torch._dynamo.reset()
+    actual, expected = torch.compile(CHOICES[name], backend="stoker")(x), CHOICES[name](x)
+    torch.testing.assert_close(actual, expected, rtol=0, atol=0, equal_nan=True)
+    for one, other in zip(*(each if isinstance(each, tuple) else (each,) for each in (actual, expected))):
+        assert torch.equal(one.signbit() | one.isnan(), other.signbit() | other.isnan())

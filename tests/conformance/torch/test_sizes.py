@@ -5,7 +5,7 @@ import resource
 import pytest
 import torch
 
-from stoker import backend
+from stoker import backend, counters
 from stoker.lowering import compiling
 from test_backend import evaluated  # noqa: F401: a fixture.
 
@@ -217,3 +217,15 @@ def test_sizes_keep_no_memory_of_tensors():
         for rows in range(2000, 2300):
             compiled(torch.randn(rows, 64))
     assert resident_bytes() - before < 100 << 20  # And not the 300 MB of what went in and came out.
+
+
+def test_a_size_that_is_read_as_a_number_may_become_zero():
+    """As in masks of sliding windows."""
+    def shifted(x):
+        return x + torch.arange(x.shape[0]) + max(0, x.shape[0] - 5)
+
+    compiled = torch.compile(shifted, backend="stoker", dynamic=True)
+    before = counters().get("graphs_eager", 0)
+    for size in (9, 7, 3, 5, 6, 2, 8):
+        torch.testing.assert_close(compiled(torch.ones(size)), shifted(torch.ones(size)))
+    assert counters().get("graphs_eager", 0) == before

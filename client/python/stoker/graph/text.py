@@ -100,9 +100,9 @@ class GraphText:
         return self.node("iota", (), f" {{dim={dim}}}", dtype, tuple(shape))
 
     def size(self, dim, dtype):
-        """A size that varies as a scalar: one more than the last place along a dim of it."""
-        last = self.slice(self.iota(0, "i64", (dim,)), [dim - 1], [dim])
-        return self.convert(self.with_scalar("add", self.reshape(last, ()), 1), dtype)
+        """A size that varies, and may be 0, as a scalar: the last place along a dim of one more."""
+        last = self.slice(self.iota(0, "i64", (dim + 1,)), [dim], [dim + 1])
+        return self.convert(self.reshape(last, ()), dtype)
 
     # ---- Pointwise ------------------------------------------------------------------------------
 

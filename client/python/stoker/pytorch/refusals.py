@@ -16,7 +16,7 @@ GIVEN = "example_value"  # In the meta of Dynamo's nodes: what was traced.
 _USUAL = frozenset((torch.float32, torch.float64, torch.bfloat16, torch.float16))
 # but for some of these functions.
 _STRICTER = frozenset("""
-    _log_softmax_backward_data _softmax_backward_data bucketize index_add index_copy index_reduce put searchsorted
+    _log_softmax_backward_data _softmax_backward_data bucketize index_add index_copy index_reduce one_hot put searchsorted
     select_scatter slice_scatter smooth_l1_loss soft_margin_loss""".split())
 # What is around a tensor in memory is not made, and of an assertion it is the elements that matter.
 _LEFT_ALONE = frozenset(("as_strided", "as_strided_", "as_strided_scatter", "set_", "_assert_async", "_functional_assert_async"))

@@ -29,6 +29,17 @@ Value* Arithmetic::Sign(Value* x) {
   return b_.CreateOr(result, b_.CreateSExt(b_.CreateICmpSLT(x, zero), type_));
 }
 
+// LLVM 22 makes `x > 0 ? 0 : x` of f16, compared as f32, a minimum that loses the sign of a zero,
+// where it sees that both are the same x.
+Value* Arithmetic::Select(Value* predicate, Value* x, Value* y) {
+  const auto hidden = [&](Value* value) -> Value* {
+    const auto* wider = llvm::dyn_cast<llvm::FPExtInst>(value);
+    if (wider == nullptr || !wider->getSrcTy()->getScalarType()->isHalfTy()) return value;
+    return b_.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {value->getType()}, {value});
+  };
+  return b_.CreateSelect(predicate, hidden(x), hidden(y));
+}
+
 // The machine's max and min return their second operand when the two do not compare: y's NaN
 // passes, x's is put back.
 Value* Arithmetic::Maximum(Value* x, Value* y) {

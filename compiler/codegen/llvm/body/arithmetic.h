@@ -56,7 +56,7 @@ class Arithmetic {
   Value* Xor(Value* x, Value* y) { return b_.CreateXor(x, y); }
 
   Value* Compare(CompareDirection direction, Value* x, Value* y);
-  Value* Select(Value* predicate, Value* x, Value* y) { return b_.CreateSelect(predicate, x, y); }
+  Value* Select(Value* predicate, Value* x, Value* y);
   // From dtype_ to `to`; `round_to` as in BodyInstr.
   Value* Convert(DType to, DType round_to, Value* x);
   // The same bits as `to`; `format`: f16 or bf16 where one of the two is.
