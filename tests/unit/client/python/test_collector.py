@@ -90,7 +90,7 @@ def test_a_program_that_has_frozen_objects_keeps_them_so():
         frozen = gc.get_freeze_count()
         with collector.paused():
             assert [[] for _ in range(5000)]
-        assert gc.get_freeze_count() == frozen > 0
+        assert gc.get_freeze_count() > 0.9 * frozen > 0  # Some may have come to their end meanwhile.
     finally:
         gc.unfreeze()
 
