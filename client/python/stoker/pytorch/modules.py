@@ -11,6 +11,22 @@ CALLED_HOOKS = HOOKS[:4]  # What calling a module looks into.
 CALLED = ("_call_impl", "_wrapped_call_impl", "_compiled_call_impl")  # And runs, a module's own before its class's.
 
 
+def held_modules(module):
+    """As Module.named_modules, of which a program's module may have another, and which asks for hashes."""
+    seen, found = set(), []
+
+    def walk(name, held):
+        if held is None or id(held) in seen:
+            return
+        seen.add(id(held))
+        found.append((name, held))
+        for part, below in vars(held).get("_modules", {}).items():
+            walk(f"{name}.{part}" if name else part, below)
+
+    walk("", module)
+    return found
+
+
 class CompiledModule(torch.nn.Module):
     """As torch.compile's: the module is `_orig_mod`; what is read, set or deleted here is its. `call` is called in its
     place; call.of(module) is the same for another one."""

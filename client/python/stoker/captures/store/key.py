@@ -13,6 +13,7 @@ from ...base import background
 from ...libstoker.library import StokerError
 from ...pytorch import installation
 from ...pytorch.marks import wrapped_by
+from ...pytorch.modules import held_modules
 from ..words.digests import digest_of
 from ..words.held import held, module_name_of
 from ..words.unread import names_called
@@ -38,7 +39,7 @@ def key_of(code, module_name, local_values, options, target, compiler, describe)
     modules = {
         name: value for name, value in sorted(local_values.items())
         if isinstance(value, torch.nn.Module)}
-    describe.called = names_called(code, {type(child) for module in modules.values() for child in module.modules()})
+    describe.called = names_called(code, {type(held) for module in modules.values() for _, held in held_modules(module)})
     fields = (
         ("entry", _entry_of(code, module_name, local_values)),
         ("entry.code", describe(code)[1]),
@@ -119,7 +120,7 @@ def _classes_text(modules, describe):
     texts = []
     for local_name, module in modules.items():
         words, counts = [], {}
-        for name, child in module.named_modules():
+        for name, child in held_modules(module):
             path, digest = describe.class_words(type(child))
             words.append(f"{name} {path} {digest}")
             counts[path] = counts.get(path, 0) + 1
