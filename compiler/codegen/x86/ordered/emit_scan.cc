@@ -39,9 +39,6 @@ class ScanEmitter {
   }
 
  private:
-  bool IsExtreme() const {
-    return func_.kind == Combine::kMaximum || func_.kind == Combine::kMinimum;
-  }
   llvm::Value* Merge(llvm::Value* x, llvm::Value* y) {
     return EmitCombine(emitter_, func_.kind, func_.dtype, x, y);
   }
@@ -68,9 +65,6 @@ class ScanEmitter {
     if (IsFloat(dtype) && emitter_.LaneType(dtype) != emitter_.LaneType(func_.dtype)) {
       value = dtype == DType::kF32 ? EmitFloat(emitter_, value)
                                    : EmitFloatRoundedToOdd(emitter_, value);
-    }
-    if (dtype == DType::kBF16 && IsExtreme()) {  // One of those that were loaded.
-      value = emitter_.FromMemory(dtype, emitter_.UpperHalves(value));
     }
     StoreAt(emitter_, func_.output, lanes, {value, false});
   }
