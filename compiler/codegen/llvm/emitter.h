@@ -133,8 +133,6 @@ class KernelEmitter {
   // Between memory's form and registers' form, any width.
   llvm::Value* FromMemory(DType dtype, llvm::Value* value);
   llvm::Value* ToMemory(DType dtype, llvm::Value* value);  // Rounds to nearest even; NaN stays NaN.
-  // The bits of bf16 of f32 that are exactly that.
-  llvm::Value* UpperHalves(llvm::Value* value);
 
   // Whether a lane whose number is not known when the kernel is compiled is taken from a register.
   virtual bool IndexesLanes() const { return true; }
@@ -195,6 +193,8 @@ class KernelEmitter {
   virtual llvm::Value* BitsOfBF16(llvm::Value* value);
   // f32 to the bits of bf16, to nearest even, where one instruction does that; null otherwise.
   virtual llvm::Value* RoundToBF16InHardware(llvm::Value* value) = 0;
+  // The bits of bf16 of f32 that are exactly that.
+  llvm::Value* UpperHalves(llvm::Value* value);
   // The same by integers.
   llvm::Value* RoundBitsToBF16(llvm::Value* value);
 
