@@ -2,6 +2,7 @@
 tensors."""
 
 import ctypes
+import functools
 import math
 import time
 
@@ -16,7 +17,7 @@ from . import release
 from .binding import Stamp
 from .gate import Gate
 from .laid_out import as_laid_out, buffer_of, taker, with_strides
-from .heap import LARGE, advise_large_pages
+from .heap import LARGE, large_result
 from .loaded import Loaded
 from .profiling import collectors
 
@@ -119,13 +120,9 @@ class SizedExecutable:
         # In whose memory an output is made: its place among the activations. None: in memory of its own.
         place_of = {place: number for number, (place, _, _) in enumerate(self._activations)}
         self._outputs = [
-            (output.dtype, output.layout, *buffer_of(output.layout), place_of.get(output.updates))
-            for output in segment.outputs]
+            (_maker_of(output), output.layout, place_of.get(output.updates)) for output in segment.outputs]
         self._updated = [
             (number, self._activations[number][0]) for *_, number in self._outputs if number is not None]
-        self._large = [
-            number for number, (dtype, _, shape, _, updated) in enumerate(self._outputs)
-            if updated is None and math.prod(shape) * dtype.itemsize >= LARGE]
         self._checks = segment.checks
         self._limits = ctypes.c_int64 * segment.limits
         self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + segment.limits)
@@ -144,11 +141,7 @@ class SizedExecutable:
             kept.append(tensor)
         if self._updated and not torch.is_inference_mode_enabled():
             self._update_copies_if_refused(pointers, kept)
-        buffers = [
-            torch.empty_strided(shape, strides, dtype=dtype, device="cpu")  # Whatever the default device is.
-            if updated is None else kept[updated] for dtype, _, shape, strides, updated in self._outputs]
-        for number in self._large:
-            advise_large_pages(buffers[number])
+        buffers = [make() if updated is None else kept[updated] for make, _, updated in self._outputs]
         results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
         if self._checks:
             limits = self._limits()
@@ -172,7 +165,7 @@ class SizedExecutable:
                 raise
         return [
             buffer if layout.order is not None else with_strides(buffer, layout)
-            for buffer, (_, layout, _, _, _) in zip(buffers, self._outputs)]
+            for buffer, (_, layout, _) in zip(buffers, self._outputs)]
 
     def _update_copies_if_refused(self, pointers, kept):
         """Who copies into the inputs that were updated is refused by one that was made in inference mode, and goes no
@@ -189,3 +182,12 @@ class SizedExecutable:
             if updated is not None and not buffer.is_inference()]
         if changed:
             torch.autograd.graph.increment_version(changed)
+
+
+def _maker_of(output):
+    """Of the memory that a kernel writes for it."""
+    shape, strides = buffer_of(output.layout)
+    if math.prod(shape) * output.dtype.itemsize >= LARGE:
+        return functools.partial(large_result, shape, strides, output.dtype)
+    # Whatever the default device is.
+    return functools.partial(torch.empty_strided, shape, strides, dtype=output.dtype, device="cpu")

@@ -1,22 +1,101 @@
 """The C library's memory, in which PyTorch makes tensors on the CPU.
 
 It maps what is as large as `LARGE` anew for each tensor and gives it back with it, so that each call of a model would have the
-kernel find and clear every page of 4 KiB that it writes: large tensors get pages of 2 MiB. Smaller ones lie on its heap, whose
-holes it keeps.
+kernel find and clear every page that it writes. Large results get pages of 2 MiB, and lie where an earlier one of their size
+lay, once nobody holds that any more: its memory is kept for a moment, as a caching allocator does. Smaller ones lie on the
+C library's heap, whose holes it keeps.
 """
 
 import ctypes
+import math
 import mmap
+import sys
+import weakref
+
+import torch
+
+from ..base.background import Repeated
+from ..pytorch.tensors import uses_of
 
 LARGE = 32 << 20  # Bytes; up to which M_MMAP_THRESHOLD grows by itself (mallopt(3)).
+KEPT = 512 << 20  # Bytes, of results that are in use or were lately: what a training step keeps for its backward is no loop's.
 _PAGE = 2 << 20
+_LOOKS = 10  # Seconds for which no call takes it, until it is given back.
 
 _madvise = ctypes.CDLL(None).madvise
 _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's alone.
+_kept = {}  # Memory by its id, what was used last at the end.
 
 
-def advise_large_pages(tensor):
+class _Memory:
+    """Of a result, which others may hold by tensors, or by the storage itself."""
+
+    def __init__(self, tensor):
+        self._storage = tensor.untyped_storage()
+        self._address = tensor.data_ptr()
+        self.nbytes = self._storage.nbytes()
+        self.looks = 0
+
+    def is_free(self):
+        """Does nobody else hold it, and is it still what it was: not resized, nor shared with other processes?"""
+        storage = self._storage
+        return (
+            uses_of(storage) == 1 and sys.getrefcount(storage) <= 3 and not weakref.getweakrefcount(storage)
+            and storage.nbytes() == self.nbytes and not storage.is_shared() and storage.data_ptr() == self._address)
+
+    def tensor(self, shape, strides, dtype):
+        return torch.empty(0, dtype=dtype, device="cpu").set_(self._storage, 0, shape, strides)
+
+
+def large_result(shape, strides, dtype):
+    """A new tensor without gaps."""
+    memory = _free_memory(math.prod(shape) * dtype.itemsize)
+    if memory is None:
+        tensor = torch.empty_strided(shape, strides, dtype=dtype, device="cpu")
+        _advise_large_pages(tensor)
+        memory = _Memory(tensor)
+    else:
+        tensor = memory.tensor(shape, strides, dtype)
+        memory.looks = 0
+    _kept[id(memory)] = memory
+    _keep_no_more_than(KEPT)
+    _watch.start()
+    return tensor
+
+
+def give_back_unused():
+    """What no call took for a while: it stays with whoever holds it, or goes back to the system."""
+    for key, memory in list(_kept.items()):
+        memory.looks += 1
+        if memory.looks > _LOOKS:
+            _kept.pop(key, None)
+
+
+def _free_memory(nbytes):
+    """Of so many bytes, found by no other thread from now on. None if there is none."""
+    for key, memory in list(_kept.items()):
+        if memory.nbytes == nbytes and memory.is_free() and _kept.pop(key, None) is not None:
+            if memory.is_free():  # Still: another thread may have taken it in between, and put it there again.
+                return memory
+            _kept[key] = memory
+    return None
+
+
+def _keep_no_more_than(limit):
+    """What was used least lately is not used again."""
+    too_much = sum([memory.nbytes for memory in list(_kept.values())]) - limit
+    for key, memory in list(_kept.items()):
+        if too_much <= 0:
+            break
+        _kept.pop(key, None)
+        too_much -= memory.nbytes
+
+
+_watch = Repeated("stoker-results", "the memory of large results is not given back", give_back_unused, lambda: _kept)
+
+
+def _advise_large_pages(tensor):
     """For the memory of a new tensor on the CPU. Only advice: without them it is slower, not wrong."""
     begin = -(-tensor.data_ptr() // _PAGE) * _PAGE
     whole = (tensor.data_ptr() + tensor.untyped_storage().nbytes() - begin) // _PAGE * _PAGE

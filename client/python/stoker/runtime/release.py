@@ -5,23 +5,17 @@ A thread looks, once a second, while anything is bound. No parameter is watched 
 that has one (torch.utils.swap_tensors).
 """
 
-import atexit
 import collections
-import os
-import threading
 import weakref
 
-from ..base import background
+from ..base.background import Repeated
 from ..base.living import Living
 from ..base.locks import ProcessLock
 from ..pytorch.tensors import uses_of
 
-INTERVAL_S = 1.0
-_thread_of = {}  # Process id -> the thread: a forked process starts its own.
 _bindings = Living()
 _lock = ProcessLock()
-_end = threading.Event()  # The interpreter ends, and with it all weights.
-_EXIT_S = 10  # How long its end waits for a release under way.
+
 
 class Binding:
     """What one executable is bound to: keeps the memory, and not the parameters."""
@@ -34,7 +28,7 @@ class Binding:
         if contents:
             with _lock():
                 _bindings.add(self)
-                _start_thread()
+            _watch.start()
 
     def forget(self):
         self.laid_out = None
@@ -48,8 +42,7 @@ class Binding:
 
 def release_ended():
     """Releases the bindings to memory that is theirs alone. False if there were none at all."""
-    with _lock():
-        living = [binding for binding in _bindings if binding.contents]
+    living = _living()
     contents = {id(content): content for binding in living for content in binding.contents}
     # A content's tensor holds its storage, and so does the storage's Python object, of which there is one.
     by_storage = collections.defaultdict(list)
@@ -63,35 +56,9 @@ def release_ended():
     return bool(living)
 
 
-def _start_thread():
-    pid = os.getpid()
-    if pid not in _thread_of:
-        _thread_of.clear()
-        _thread_of[pid] = background.start("stoker-release", "packed weights stay in memory", _release_all)
+def _living():
+    with _lock():
+        return [binding for binding in _bindings if binding.contents]
 
 
-def _release_all():
-    while not _end.wait(INTERVAL_S):
-        if not release_ended():
-            with _lock():
-                if not any(binding.contents for binding in _bindings):
-                    del _thread_of[os.getpid()]
-                    return
-
-
-def _renew():
-    global _end
-    _end = threading.Event()
-
-
-os.register_at_fork(after_in_child=_renew)
-
-
-@atexit.register
-def _stop():
-    """A thread that lets go of a tensor while the interpreter is taken down ends the process: PyTorch's C++ waits for the
-    interpreter's lock then, and nobody may leave that wait but by the end of the thread."""
-    _end.set()
-    thread = _thread_of.get(os.getpid())
-    if thread is not None:
-        thread.join(_EXIT_S)
+_watch = Repeated("stoker-release", "packed weights stay in memory", release_ended, _living)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from stoker.base import background
 from stoker.libstoker import library
 from stoker.runtime import release
 from stoker.runtime.binding import Stamp
@@ -31,7 +32,7 @@ def bind(executable, parameters):
 @pytest.fixture(autouse=True)
 def no_thread(monkeypatch):
     """Nobody but the test looks."""
-    monkeypatch.setattr(release, "_start_thread", lambda: None)
+    monkeypatch.setattr(release._watch, "start", lambda: None)
 
 
 def test_end_of_a_parameter_releases_its_binding_once():
@@ -50,7 +51,7 @@ def test_end_of_a_parameter_releases_its_binding_once():
 
 def test_a_thread_looks_while_anything_is_bound(monkeypatch):
     monkeypatch.undo()
-    monkeypatch.setattr(release, "INTERVAL_S", 0.02)
+    monkeypatch.setattr(background, "INTERVAL_S", 0.02)
     executable, parameter = Executable(), torch.nn.Parameter(torch.ones(3))
     binding = bind(executable, [parameter])
     with pytest.raises(queue.Empty):
