@@ -133,6 +133,7 @@ class KernelEmitter {
   // Between memory's form and registers' form, any width.
   llvm::Value* FromMemory(DType dtype, llvm::Value* value);
   llvm::Value* ToMemory(DType dtype, llvm::Value* value);  // Rounds to nearest even; NaN stays NaN.
+  llvm::Value* Round(DType dtype, llvm::Value* value);     // To memory's form and back.
 
   // Whether a lane whose number is not known when the kernel is compiled is taken from a register.
   virtual bool IndexesLanes() const { return true; }
@@ -197,11 +198,15 @@ class KernelEmitter {
   llvm::Value* UpperHalves(llvm::Value* value);
   // The same by integers.
   llvm::Value* RoundBitsToBF16(llvm::Value* value);
+  // Is what goes on in registers rounded to bf16 by integers, too?
+  virtual bool RoundsInRegisters() const { return false; }
 
  private:
   void Loop(llvm::Value* begin, llvm::Value* end, llvm::Value* step, Values& carried, LoopBody body,
             bool may_be_empty);
   llvm::Value* RoundToBF16(llvm::Value* value);
+  // f32 to the bits of which the upper half is that of bf16.
+  llvm::Value* RoundedBits(llvm::Value* value);
   // Stack bytes that stand in for the memory of inactive lanes: read zeros, ignored writes.
   llvm::Value* Zeros();
   llvm::Value* Sink();

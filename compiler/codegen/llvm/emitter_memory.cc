@@ -2,6 +2,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "compiler/codegen/llvm/emitter.h"
+#include "compiler/codegen/llvm/exact_bf16.h"
 
 namespace stoker::codegen {
 namespace {
@@ -168,19 +169,27 @@ llvm::Value* KernelEmitter::RoundToBF16(llvm::Value* value) {
   return rounded != nullptr ? rounded : RoundBitsToBF16(value);
 }
 
+llvm::Value* KernelEmitter::Round(DType dtype, llvm::Value* value) {
+  if (dtype != DType::kBF16 || !RoundsInRegisters())
+    return FromMemory(dtype, ToMemory(dtype, value));
+  if (IsExactBF16(value)) return value;
+  llvm::Value* bits = RoundedBits(value);
+  bits = builder_.CreateAnd(bits, llvm::ConstantInt::get(bits->getType(), 0xffff0000));
+  return builder_.CreateBitCast(bits, value->getType());
+}
+
 llvm::Value* KernelEmitter::RoundBitsToBF16(llvm::Value* value) {
-  const int width = WidthOf(value);
-  llvm::Type* i32 = VectorOf(builder_.getInt32Ty(), width);
+  return UpperHalves(RoundedBits(value));
+}
+
+llvm::Value* KernelEmitter::RoundedBits(llvm::Value* value) {
+  llvm::Type* i32 = VectorOf(builder_.getInt32Ty(), WidthOf(value));
   const auto constant = [&](std::uint64_t v) { return llvm::ConstantInt::get(i32, v); };
   llvm::Value* bits = builder_.CreateBitCast(value, i32);
-  llvm::Value* upper = builder_.CreateLShr(bits, constant(16));
-  llvm::Value* odd = builder_.CreateAnd(upper, constant(1));
-  llvm::Value* rounded = builder_.CreateLShr(
-      builder_.CreateAdd(bits, builder_.CreateAdd(odd, constant(0x7fff))), constant(16));
-  llvm::Value* quiet = builder_.CreateOr(upper, constant(0x40));
-  llvm::Value* nan = builder_.CreateFCmpUNO(value, value);
-  return builder_.CreateTrunc(builder_.CreateSelect(nan, quiet, rounded),
-                              VectorOf(builder_.getInt16Ty(), width));
+  llvm::Value* odd = builder_.CreateAnd(builder_.CreateLShr(bits, constant(16)), constant(1));
+  llvm::Value* rounded = builder_.CreateAdd(bits, builder_.CreateAdd(odd, constant(0x7fff)));
+  llvm::Value* quiet = builder_.CreateOr(bits, constant(0x400000));
+  return builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), quiet, rounded);
 }
 
 llvm::AllocaInst* KernelEmitter::EntryBytes(const char* name) {

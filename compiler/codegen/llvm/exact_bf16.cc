@@ -29,10 +29,13 @@ bool IsExactConstant(const llvm::Constant& constant) {
   return splat != nullptr && IsExactNumber(*splat);
 }
 
-// What KernelEmitter::FromMemory makes of bf16.
-bool IsLoaded(const llvm::Value& value) {
+// What KernelEmitter::FromMemory makes of bf16, and KernelEmitter::Round.
+bool IsRounded(const llvm::Value& value) {
   using namespace llvm::PatternMatch;
   llvm::Value* stored = nullptr;
+  if (match(&value, m_BitCast(m_And(m_Value(), m_SpecificInt(0xffff0000))))) {
+    return value.getType()->getScalarType()->isFloatTy();
+  }
   return match(&value, m_BitCast(m_Shl(m_ZExt(m_Value(stored)), m_SpecificInt(16)))) &&
          stored->getType()->getScalarSizeInBits() == 16;
 }
@@ -54,7 +57,7 @@ bool IsExact(const llvm::Value* value, Seen& seen) {
   if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value)) {
     return IsExactConstant(*constant);
   }
-  if (IsLoaded(*value)) return true;
+  if (IsRounded(*value)) return true;
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (instruction == nullptr) return false;
   const auto is_exact = [&](unsigned operand) {

@@ -193,7 +193,7 @@ Value* Arithmetic::Convert(DType to, DType round_to, Value* x) {
     if (to == DType::kF32 && (round_to == DType::kF16 || round_to == DType::kBF16)) {
       if (dtype_ == DType::kF64) x = EmitFloatRoundedToOdd(emitter_, x);
       if (!is_float()) x = EmitFloatRoundedToOdd(emitter_, x, IsSigned());
-      return emitter_.FromMemory(round_to, emitter_.ToMemory(round_to, x));
+      return emitter_.Round(round_to, x);
     }
     if (dtype_ == DType::kF64 && to == DType::kF32) return EmitFloat(emitter_, x);
     if (is_float()) return b_.CreateFPCast(x, type);

@@ -41,6 +41,7 @@ class AttentionEmitter {
   void StageKeys(const Task& task, const KeyBlock& block);
   void StageValues(const Task& task, const KeyBlock& block);
   void StageQueries(const Task& task, const Tile& tile);
+  void FetchAhead(const Task& task, llvm::Value* query);
   llvm::Value* LoadElements(std::uint32_t operand, const AttentionOperand& from, llvm::Value* row,
                             llvm::Value* at, int count, std::int64_t limit, llvm::Value* valid);
 

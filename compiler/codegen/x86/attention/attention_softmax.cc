@@ -133,7 +133,7 @@ void AttentionEmitter::EmitExponentials(const Tile& tile, const SoftmaxRow& row)
   llvm::Value* zero = llvm::Constant::getNullValue(ComputeVector());
   llvm::Value* center = e_.Splat(LoadScratch(ComputeLane(), row.maximum), width);
   const auto store = [&](llvm::Value* value, llvm::Value* at) {
-    StoreScratch(e_.ToMemory(plan_.element, value),
+    StoreScratch(e_.ToFactor(plan_.element, value),
                  AddElements(row.probabilities, plan_.element, at));
   };
   Values sum = {zero};

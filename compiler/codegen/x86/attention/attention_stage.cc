@@ -54,7 +54,27 @@ void AttentionEmitter::StageQueries(const Task& task, const Tile& tile) {
       StoreScratch(LoadElements(kQueries, func_.q, source, at, width, func_.head_dim, nullptr),
                    AddElements(target, plan_.element, at));
     });
+    FetchAhead(task, query);
   });
+}
+
+// Rows of a head lie far apart, where a processor fetches none by itself: while the queries of one
+// tile are multiplied, those of the next one come, and a share of what the next head copies.
+void AttentionEmitter::FetchAhead(const Task& task, llvm::Value* query) {
+  const auto fetch = [&](std::uint32_t operand, const AttentionOperand& from, llvm::Value* offset,
+                         llvm::Value* row, std::int64_t dim) {
+    if (from.strides[3] != SymDim(1)) return;
+    const std::int64_t line = 64 / static_cast<std::int64_t>(SizeInBytes(from.dtype));
+    llvm::Value* start = e_.Add(offset, e_.Mul(row, e_.Dim(from.strides[2])));
+    for (std::int64_t at = 0; at < dim; at += line) {
+      e_.FetchLine(AddElements(e_.Buffer(operand), from.dtype, e_.Add(start, e_.I64(at))));
+    }
+  };
+  fetch(kQueries, func_.q, OffsetOf(func_.q, task.batch, task.head),
+        e_.Add(query, e_.I64(plan_.tile_rows)), func_.head_dim);
+  llvm::Value* next = e_.Add(task.kv_head, e_.I64(1));
+  fetch(kKeys, func_.k, OffsetOf(func_.k, task.batch, next), query, func_.head_dim);
+  fetch(kValues, func_.v, OffsetOf(func_.v, task.batch, next), query, func_.value_dim);
 }
 
 // Transposes squares of keys by units of `pair` elements.

@@ -115,18 +115,33 @@ llvm::Value* X86Emitter::Opaque(llvm::Value* value) {
 bool X86Emitter::HasGather(DType dtype) const { return machine_.avx512 && SizeInBytes(dtype) >= 4; }
 
 // The instruction takes subnormal numbers for zero: where there is one, another way is taken.
-llvm::Value* X86Emitter::RoundToBF16InHardware(llvm::Value* value) {
+llvm::Value* X86Emitter::RoundNormalToBF16(llvm::Value* value) {
   const int width = WidthOf(value);
   if (!machine_.avx512_bf16 || (width != 16 && width != 8)) return nullptr;
-  if (IsExactBF16(value)) return UpperHalves(value);
   llvm::Value* rounded = CallIntrinsic(
       width == 16 ? "llvm.x86.avx512bf16.cvtneps2bf16.512" : "llvm.x86.avx512bf16.cvtneps2bf16.256",
       {value});
-  llvm::Value* is_subnormal = b().createIsFPClass(value, llvm::fcSubnormal);
+  return b().CreateBitCast(rounded, VectorOf(b().getInt16Ty(), width));
+}
+
+llvm::Value* X86Emitter::ToFactor(DType dtype, llvm::Value* value) {
+  llvm::Value* rounded = dtype == DType::kBF16 ? RoundNormalToBF16(value) : nullptr;
+  return rounded != nullptr ? rounded : ToMemory(dtype, value);
+}
+
+llvm::Value* X86Emitter::RoundToBF16InHardware(llvm::Value* value) {
+  llvm::Value* rounded = RoundNormalToBF16(value);
+  if (rounded == nullptr) return nullptr;
+  if (IsExactBF16(value)) return UpperHalves(value);
+  constexpr int kSubnormal = 0x20;
+  const int width = WidthOf(value);
+  llvm::Value* is_subnormal = CallIntrinsic(
+      width == 16 ? "llvm.x86.avx512.fpclass.ps.512" : "llvm.x86.avx512.fpclass.ps.256",
+      {value, b().getInt32(kSubnormal)});
   llvm::Type* mask = b().getIntNTy(static_cast<unsigned>(width));
   llvm::Value* any = b().CreateIsNotNull(b().CreateBitCast(is_subnormal, mask));
   llvm::BasicBlock* before = b().GetInsertBlock();
-  Values result = {b().CreateBitCast(rounded, VectorOf(b().getInt16Ty(), width))};
+  Values result = {rounded};
   If(any, result, [&](Values& values) { values[0] = RoundBitsToBF16(value); });
   llvm::MDBuilder weights(b().getContext());
   before->getTerminator()->setMetadata(llvm::LLVMContext::MD_prof,

@@ -33,6 +33,8 @@ class X86Emitter final : public KernelEmitter {
   // body(task) for each task of the call.
   void ForEachTask(llvm::function_ref<void(llvm::Value*)> body);
 
+  // As ToMemory(), but that subnormal numbers may become zero: of factors of sums of larger terms.
+  llvm::Value* ToFactor(DType dtype, llvm::Value* value);
   // Fetches the line at `pointer` into the second-level cache, to be read.
   void FetchLine(llvm::Value* pointer);
   // The same number or pointer, of which the optimizer does not know where it comes from.
@@ -43,6 +45,9 @@ class X86Emitter final : public KernelEmitter {
   llvm::Value* LoadDim(std::size_t slot) override;
   bool HasGather(DType dtype) const override;
   llvm::Value* RoundToBF16InHardware(llvm::Value* value) override;
+  bool RoundsInRegisters() const override { return true; }
+  // By one instruction, which takes subnormal numbers for zero; null where there is none.
+  llvm::Value* RoundNormalToBF16(llvm::Value* value);
   llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) override;
   // Its instructions give the second operand where there is a NaN.
   llvm::Value* ExtremeInHardware(bool, llvm::Value*, llvm::Value*) override { return nullptr; }
