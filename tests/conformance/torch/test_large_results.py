@@ -17,8 +17,9 @@ SIZE = LARGE // 4
 
 @pytest.fixture(autouse=True)
 def kept(monkeypatch):
-    """Nobody but the test looks."""
+    """Nobody but the test looks, and memory is no matter."""
     monkeypatch.setattr(heap._watch, "start", lambda: None)
+    monkeypatch.setattr(heap, "_memory_bytes", lambda: 1 << 40)
     heap._kept.clear()
     yield heap._kept
     heap._kept.clear()
@@ -110,6 +111,20 @@ def test_a_training_step_keeps_no_more_than_the_limit(kept, monkeypatch):
     assert len(kept) == 3
     activations.clear()
     assert {result().data_ptr()} <= set(addresses[5:]) and len(kept) == 3
+
+
+def test_a_small_container_keeps_less(kept, monkeypatch, tmp_path):
+    limit = tmp_path / "memory.max"
+    monkeypatch.undo()
+    monkeypatch.setattr(heap._watch, "start", lambda: None)
+    monkeypatch.setattr(heap, "_LIMITS", (str(tmp_path / "absent"), str(limit)))
+    for text, count in (("max", 1), (str(64 * LARGE), 1), (str(LARGE), 0)):
+        limit.write_text(text + "\n")
+        heap._memory_bytes.cache_clear()
+        kept.clear()
+        result()
+        assert len(kept) == count
+    heap._memory_bytes.cache_clear()
 
 
 def test_threads_share_no_memory():

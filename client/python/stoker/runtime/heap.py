@@ -7,18 +7,23 @@ C library's heap, whose holes it keeps.
 """
 
 import ctypes
+import functools
 import math
 import mmap
+import os
 import sys
 import weakref
 
 import torch
 
 from ..base.background import Repeated
+from ..base.signals import suppressed
 from ..pytorch.tensors import uses_of
 
 LARGE = 32 << 20  # Bytes; up to which M_MMAP_THRESHOLD grows by itself (mallopt(3)).
-KEPT = 512 << 20  # Bytes, of results that are in use or were lately: what a training step keeps for its backward is no loop's.
+KEPT = 512 << 20  # Bytes, of results that are in use or were lately, of a machine with enough memory:
+_SHARE = 32  # This part of it at most.
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # Of a container.
 _PAGE = 2 << 20
 _LOOKS = 10  # Seconds for which no call takes it, until it is given back.
 
@@ -59,7 +64,7 @@ def large_result(shape, strides, dtype):
         tensor = memory.tensor(shape, strides, dtype)
         memory.looks = 0
     _kept[id(memory)] = memory
-    _keep_no_more_than(KEPT)
+    _keep_no_more_than(min(KEPT, _memory_bytes() // _SHARE))
     _watch.start()
     return tensor
 
@@ -90,6 +95,18 @@ def _keep_no_more_than(limit):
             break
         _kept.pop(key, None)
         too_much -= memory.nbytes
+
+
+@functools.cache
+def _memory_bytes():
+    """Of the machine, or what its container may use."""
+    sizes = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for path in _LIMITS:
+        with suppressed(OSError), open(path) as file:
+            text = file.read().strip()
+            if text.isdecimal():
+                sizes.append(int(text))
+    return min(sizes)
 
 
 _watch = Repeated("stoker-results", "the memory of large results is not given back", give_back_unused, lambda: _kept)
