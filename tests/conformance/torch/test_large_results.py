@@ -157,6 +157,21 @@ def test_compiled_calls_use_it_and_results_that_are_held_stay():
     assert all(torch.equal(each, x + number + 1) for number, each in enumerate(held))
 
 
+def _count(answers):
+    answers.put(len(heap._kept))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="No process can be forked here.")
+def test_a_forked_process_keeps_none(kept):
+    context = torch.multiprocessing.get_context("fork")
+    answers = context.Queue()
+    result()
+    other = context.Process(target=_count, args=(answers,))
+    other.start()
+    assert answers.get(timeout=60) == 0 and len(kept) == 1
+    other.join(60)
+
+
 def _is_still(queue, value, answers):
     tensor = queue.get()
     answers.put("ready")

@@ -31,6 +31,7 @@ _madvise = ctypes.CDLL(None).madvise
 _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's alone.
 _kept = {}  # Memory by its id, what was used last at the end.
+os.register_at_fork(after_in_child=_kept.clear)  # It would be copied there, page by page, as the parent goes on.
 
 
 class _Memory:
