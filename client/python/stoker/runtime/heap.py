@@ -12,6 +12,7 @@ import math
 import mmap
 import os
 import sys
+import types
 import weakref
 
 import torch
@@ -34,24 +35,34 @@ _kept = {}  # Memory by its id, what was used last at the end.
 os.register_at_fork(after_in_child=_kept.clear)  # It would be copied there, page by page, as the parent goes on.
 
 
+def _references(memory):
+    """To the Python object of its storage, counted as this version of Python does."""
+    return sys.getrefcount(memory.storage)
+
+
+_ALONE = _references(types.SimpleNamespace(storage=object()))
+
+
 class _Memory:
     """Of a result, which others may hold by tensors, or by the storage itself."""
 
     def __init__(self, tensor):
-        self._storage = tensor.untyped_storage()
-        self._address = tensor.data_ptr()
-        self.nbytes = self._storage.nbytes()
+        self.storage = tensor.untyped_storage()
+        self.nbytes = self.storage.nbytes()
         self.looks = 0
+        self._address = tensor.data_ptr()
 
     def is_free(self):
         """Does nobody else hold it, and is it still what it was: not resized, nor shared with other processes?"""
-        storage = self._storage
+        if _references(self) > _ALONE:
+            return False
+        storage = self.storage
         return (
-            uses_of(storage) == 1 and sys.getrefcount(storage) <= 3 and not weakref.getweakrefcount(storage)
-            and storage.nbytes() == self.nbytes and not storage.is_shared() and storage.data_ptr() == self._address)
+            uses_of(storage) == 1 and not weakref.getweakrefcount(storage) and storage.nbytes() == self.nbytes
+            and not storage.is_shared() and storage.data_ptr() == self._address)
 
     def tensor(self, shape, strides, dtype):
-        return torch.empty(0, dtype=dtype, device="cpu").set_(self._storage, 0, shape, strides)
+        return torch.empty(0, dtype=dtype, device="cpu").set_(self.storage, 0, shape, strides)
 
 
 def large_result(shape, strides, dtype):
