@@ -81,6 +81,15 @@ def test_memory_that_is_another_is_not_used_again(change):
     assert not second.is_shared()
 
 
+@pytest.mark.parametrize("use", (torch.Tensor.numpy, lambda tensor: setattr(tensor.untyped_storage(), "tag", 1)))
+def test_what_a_use_leaves_at_a_storage_is_in_no_later_result(use):
+    first = result()
+    use(first)
+    del first
+    second = result().resize_(SIZE + 1)
+    assert second.untyped_storage().resizable() and not hasattr(second.untyped_storage(), "tag")
+
+
 def test_results_of_inference_and_others_take_turns():
     with torch.inference_mode():
         address = result().data_ptr()

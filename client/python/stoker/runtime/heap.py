@@ -58,7 +58,8 @@ class _Memory:
             return False
         storage = self.storage
         return (
-            uses_of(storage) == 1 and not weakref.getweakrefcount(storage) and storage.nbytes() == self.nbytes
+            uses_of(storage) == 1 and not weakref.getweakrefcount(storage) and not vars(storage)
+            and storage.resizable() and storage.nbytes() == self.nbytes  # numpy() ends that it can be resized.
             and not storage.is_shared() and storage.data_ptr() == self._address)
 
     def tensor(self, shape, strides, dtype):
