@@ -194,10 +194,10 @@ class KernelEmitter {
   virtual llvm::Value* BitsOfBF16(llvm::Value* value);
   // f32 to the bits of bf16, to nearest even, where one instruction does that; null otherwise.
   virtual llvm::Value* RoundToBF16InHardware(llvm::Value* value) = 0;
-  // The bits of bf16 of f32 that are exactly that.
-  llvm::Value* UpperHalves(llvm::Value* value);
   // The same by integers.
   llvm::Value* RoundBitsToBF16(llvm::Value* value);
+  // The bits of bf16 of f32 that are exactly that.
+  llvm::Value* UpperHalves(llvm::Value* value);
   // Is what goes on in registers rounded to bf16 by integers, too?
   virtual bool RoundsInRegisters() const { return false; }
 

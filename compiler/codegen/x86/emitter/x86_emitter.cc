@@ -114,7 +114,6 @@ llvm::Value* X86Emitter::Opaque(llvm::Value* value) {
 
 bool X86Emitter::HasGather(DType dtype) const { return machine_.avx512 && SizeInBytes(dtype) >= 4; }
 
-// The instruction takes subnormal numbers for zero: where there is one, another way is taken.
 llvm::Value* X86Emitter::RoundNormalToBF16(llvm::Value* value) {
   const int width = WidthOf(value);
   if (!machine_.avx512_bf16 || (width != 16 && width != 8)) return nullptr;
@@ -129,6 +128,7 @@ llvm::Value* X86Emitter::ToFactor(DType dtype, llvm::Value* value) {
   return rounded != nullptr ? rounded : ToMemory(dtype, value);
 }
 
+// The instruction takes subnormal numbers for zero: where there is one, another way is taken.
 llvm::Value* X86Emitter::RoundToBF16InHardware(llvm::Value* value) {
   llvm::Value* rounded = RoundNormalToBF16(value);
   if (rounded == nullptr) return nullptr;
