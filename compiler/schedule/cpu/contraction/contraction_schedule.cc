@@ -52,16 +52,17 @@ std::int64_t EqualTileRows(const ContractionPlan& plan, std::int64_t least, std:
 }
 
 // Of tiles beside whose sums registers hold the totals of runs, which are then added without a
-// detour through memory; 0 where larger tiles are faster. f32 panels are twice as long, and
-// smaller tiles wait for them unless all are equal.
+// detour through memory; 0 where larger tiles are faster: there are too few registers for totals,
+// or these tiles would have too few rows, or one larger tile takes all and waits for B once.
 std::int64_t RowsWithTotals(const ContractionPlan& plan, std::int64_t most) {
-  most = std::min(most, plan.MaxRowsWithTotals());
   const std::int64_t least = DivUp(kMinProductsWithTotals, plan.vectors);
-  if (plan.runs.one || most < least) return 0;
-  const std::int64_t rows = EqualTileRows(plan, least, most);
-  const auto extent = ConstantOf(plan.rows.back().extent);
-  const bool is_even = extent && *extent % rows == 0;
-  return is_even || plan.kernel == MicroKernel::kDotBF16 ? rows : 0;
+  const std::int64_t rows = std::min(most, plan.MaxRowsWithTotals());
+  if (plan.runs.one || rows < least) return 0;
+  const auto all = ConstantOf(plan.rows.back().extent);
+  if (!all || *all <= rows) return rows;
+  const bool is_one_tile = plan.rows.size() == 1 && *all <= most;
+  if (is_one_tile || *all / DivUp(*all, rows) < least) return 0;
+  return EqualTileRows(plan, least, rows);
 }
 
 // The register tile, of at most `tile_rows` rows.
