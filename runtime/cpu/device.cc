@@ -45,8 +45,8 @@ Result<std::unique_ptr<const stoker::LaunchList>> Device::Ready(
 
 std::unique_ptr<stoker::ContentWatch> Device::Watch(std::span<const Bytes> regions,
                                                     stoker::Queue& queue) {
-  ThreadPool::Team team = static_cast<Queue&>(queue).Gather(HashTasksOf(regions));
-  return std::make_unique<ContentWatch>(regions, team);
+  const int wanted = static_cast<Queue&>(queue).ThreadsFor(HashTasksOf(regions));
+  return std::make_unique<ContentWatch>(regions, threads_, wanted);
 }
 
 }  // namespace stoker::cpu

@@ -108,7 +108,7 @@ class ListRun {
 }  // namespace
 
 ThreadPool::Team Queue::Gather(std::int64_t pieces) const {
-  return device_.threads_.Gather(pieces > 1 ? threads_ : 1);
+  return device_.threads_.Gather(ThreadsFor(pieces));
 }
 
 Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses,

@@ -34,6 +34,7 @@ class Queue final : public stoker::Queue {
   // Threads for so many independent pieces of work, one of which needs none but this. For as long
   // as something is computed: a queue that waits for its caller holds no workers.
   ThreadPool::Team Gather(std::int64_t pieces) const;
+  int ThreadsFor(std::int64_t pieces) const { return pieces > 1 ? threads_ : 1; }
 
  private:
   // A list with marks, on no more threads than `team` has. During a host call the queue holds no

@@ -18,30 +18,36 @@ namespace stoker::cpu {
 
 class ContentWatch final : public stoker::ContentWatch {
  public:
-  // Looking takes one part in so many of a processor's time: it is the caller that looks, while the
-  // other threads of its calls wait.
-  static constexpr int kShare = 100;
+  // Looking takes one part in so many of a processor's time, divided among the threads of a call:
+  // none waits for another one.
+  static constexpr int kShare = 200;
 
-  // Reads all regions. `team`: as many threads as calls have.
-  ContentWatch(std::span<const Bytes> regions, ThreadPool::Team& team);
+  // Reads all regions. `pool` must outlive it. `wanted`: threads of a call, as Gather takes them.
+  ContentWatch(std::span<const Bytes> regions, ThreadPool& pool, int wanted);
 
   const Digest& digest() const override { return digest_; }
 
   // Looks at the pieces whose turn it is. All have had their turn when the calls have taken kShare
-  // times what reading all memory takes, times their threads.
+  // times what one thread needs to read all memory.
   void Look(std::chrono::nanoseconds elapsed) override;
 
   std::optional<std::size_t> Changed() const override;
 
-  std::int64_t share() const { return share_; }
+  // Of calls, after which it looks.
+  std::chrono::nanoseconds period() const;
 
  private:
+  struct Turn;
+
+  static void LookUntil(const void* turn, std::int64_t, std::int64_t, ThreadPool::Share);
+
+  ThreadPool& pool_;
+  const int threads_;
   std::vector<Bytes> pieces_;
   std::vector<PieceHash> hashes_;
   std::vector<std::size_t> first_pieces_;  // Of each region.
   Digest digest_;
-  const std::int64_t share_;              // Of the calls' time.
-  std::atomic<std::int64_t> owed_ns_{0};  // Time that may be spent on looking.
+  std::atomic<std::int64_t> owed_ns_{0};  // Of one processor, that may be spent on looking.
   std::atomic<std::size_t> next_{0};
   static constexpr std::size_t kNone = ~std::size_t{0};
   std::atomic<std::size_t> changed_piece_{kNone};

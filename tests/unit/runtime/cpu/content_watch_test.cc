@@ -14,9 +14,6 @@ using std::chrono::nanoseconds;
 // Long enough for one round over everything here.
 constexpr std::chrono::hours kLong{1};
 
-// For one piece.
-nanoseconds OnePiece(const ContentWatch& watch) { return nanoseconds(watch.share() * 10'000); }
-
 class ContentWatchTest : public testing::Test {
  protected:
   ContentWatch Watch(std::vector<std::string>& regions, int threads = 2) {
@@ -24,8 +21,7 @@ class ContentWatchTest : public testing::Test {
     for (const std::string& region : regions) {
       views.push_back(std::as_bytes(std::span(region.data(), region.size())));
     }
-    ThreadPool::Team team = pool_.Gather(threads);
-    return ContentWatch(views, team);
+    return ContentWatch(views, pool_, threads);
   }
 
   ThreadPool pool_;
@@ -59,7 +55,7 @@ TEST_F(ContentWatchTest, Look_ShortCalls_HaveLookedAtAllTogether) {
   std::vector<std::string> regions = Regions();
   ContentWatch watch = Watch(regions);
   regions[3][5] ^= 1;
-  for (int i = 0; i < 1000 * 5 && !watch.Changed(); ++i) watch.Look(OnePiece(watch) / 100);
+  for (int i = 0; i < 1000 * 5 && !watch.Changed(); ++i) watch.Look(watch.period() / 100);
   EXPECT_EQ(watch.Changed(), 3U);
 }
 
@@ -67,17 +63,28 @@ TEST_F(ContentWatchTest, Look_TimeThatIsNotWorthAPiece_LooksAtNone) {
   std::vector<std::string> regions = Regions();
   ContentWatch watch = Watch(regions);
   regions[0][0] ^= 1;
-  watch.Look(OnePiece(watch) / 2);
+  watch.Look(watch.period() / 2);
   EXPECT_FALSE(watch.Changed());
-  watch.Look(OnePiece(watch) / 2 + nanoseconds(watch.share()));
+  watch.Look(watch.period() / 2 + nanoseconds(ContentWatch::kShare));
   EXPECT_EQ(watch.Changed(), 0U);
 }
 
-TEST_F(ContentWatchTest, Look_CallsOfSeveralThreads_TakeAHundredthOfOneProcessor) {
+// Each of its threads looks for as long as one does alone.
+TEST_F(ContentWatchTest, Look_CallsOfSeveralThreads_TakeAsLongForEachOfThem) {
   std::vector<std::string> regions = Regions();
-  EXPECT_EQ(Watch(regions, 1).share(), ContentWatch::kShare);
   const std::int64_t threads = pool_.Gather(2).threads();
-  EXPECT_EQ(Watch(regions).share(), threads * ContentWatch::kShare);
+  EXPECT_EQ(Watch(regions).period(), threads * Watch(regions, 1).period());
+}
+
+// Far more memory than one look takes: the threads' looks together go on where the last one ended.
+TEST_F(ContentWatchTest, Look_SeveralThreads_PassOverAllPiecesInTurn) {
+  std::vector<std::string> regions = {std::string(kPieceBytes * 1000, 'a')};
+  ContentWatch watch = Watch(regions);
+  regions[0].back() ^= 1;
+  int looks = 0;
+  for (; looks < 100'000 && !watch.Changed(); ++looks) watch.Look(watch.period());
+  EXPECT_EQ(watch.Changed(), 0U);
+  EXPECT_GT(looks, 1);
 }
 
 TEST_F(ContentWatchTest, Look_NoRegions_NothingHappens) {
