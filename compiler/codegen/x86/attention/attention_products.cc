@@ -4,7 +4,7 @@
 namespace stoker::codegen {
 namespace {
 
-constexpr int kUnroll = 2;
+constexpr int kUnroll = 4;
 constexpr int kPanelVectors = 2;
 // Of the inner dim; each run of sums begins with zeros and is added to the target. See sum_runs.h:
 // head sizes and blocks of keys are of some 64 to 512 elements.
