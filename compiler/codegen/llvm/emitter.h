@@ -198,6 +198,8 @@ class KernelEmitter {
   llvm::Value* RoundBitsToBF16(llvm::Value* value);
   // The bits of bf16 of f32 that are exactly that.
   llvm::Value* UpperHalves(llvm::Value* value);
+  // `otherwise`, but where `value` is NaN that as a quiet one. Both f32.
+  virtual llvm::Value* QuietNaNOr(llvm::Value* value, llvm::Value* otherwise);
   // Is what goes on in registers rounded to bf16 by integers, too?
   virtual bool RoundsInRegisters() const { return false; }
 

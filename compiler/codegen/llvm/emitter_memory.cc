@@ -188,8 +188,16 @@ llvm::Value* KernelEmitter::RoundedBits(llvm::Value* value) {
   llvm::Value* bits = builder_.CreateBitCast(value, i32);
   llvm::Value* odd = builder_.CreateAnd(builder_.CreateLShr(bits, constant(16)), constant(1));
   llvm::Value* rounded = builder_.CreateAdd(bits, builder_.CreateAdd(odd, constant(0x7fff)));
-  llvm::Value* quiet = builder_.CreateOr(bits, constant(0x400000));
-  return builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), quiet, rounded);
+  llvm::Value* chosen = QuietNaNOr(value, builder_.CreateBitCast(rounded, value->getType()));
+  return builder_.CreateBitCast(chosen, i32);
+}
+
+llvm::Value* KernelEmitter::QuietNaNOr(llvm::Value* value, llvm::Value* otherwise) {
+  llvm::Type* i32 = VectorOf(builder_.getInt32Ty(), WidthOf(value));
+  llvm::Value* bits = builder_.CreateBitCast(value, i32);
+  llvm::Value* quiet = builder_.CreateOr(bits, llvm::ConstantInt::get(i32, 0x400000));
+  quiet = builder_.CreateBitCast(quiet, value->getType());
+  return builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), quiet, otherwise);
 }
 
 llvm::AllocaInst* KernelEmitter::EntryBytes(const char* name) {

@@ -149,6 +149,20 @@ llvm::Value* X86Emitter::RoundToBF16InHardware(llvm::Value* value) {
   return result[0];
 }
 
+llvm::Value* X86Emitter::QuietNaNOr(llvm::Value* value, llvm::Value* otherwise) {
+  constexpr int kWidth = 16;
+  if (!machine_.avx512 || WidthOf(value) != kWidth) {
+    return KernelEmitter::QuietNaNOr(value, otherwise);
+  }
+  // One answer for each kind of number: 2, the same as a quiet NaN, for the first two, which are
+  // quiet and signaling NaN; 0, what was there, for all others.
+  constexpr std::uint32_t kAnswers = 0x22;
+  llvm::Constant* answers = llvm::ConstantInt::get(VectorOf(b().getInt32Ty(), kWidth), kAnswers);
+  return CallIntrinsic("llvm.x86.avx512.mask.fixupimm.ps.512",
+                       {otherwise, value, answers, b().getInt32(0), b().getInt16(0xffff),
+                        b().getInt32(4)});  // In the current rounding mode.
+}
+
 llvm::Value* X86Emitter::ScaleInHardware(llvm::Value* x, llvm::Value* n) {
   const bool single = x->getType()->getScalarType()->isFloatTy();
   if (!machine_.avx512 || WidthOf(x) * (single ? 32 : 64) != 512) return nullptr;

@@ -45,6 +45,7 @@ class X86Emitter final : public KernelEmitter {
   llvm::Value* LoadDim(std::size_t slot) override;
   bool HasGather(DType dtype) const override;
   llvm::Value* RoundToBF16InHardware(llvm::Value* value) override;
+  llvm::Value* QuietNaNOr(llvm::Value* value, llvm::Value* otherwise) override;
   bool RoundsInRegisters() const override { return true; }
   // By one instruction, which takes subnormal numbers for zero; null where there is none.
   llvm::Value* RoundNormalToBF16(llvm::Value* value);
