@@ -33,8 +33,8 @@ Forms FormsOf(const AttentionFunc& func, MicroKernel kernel, const CpuMachine& m
   return forms;
 }
 
-// Of two vectors each, beside a row of B and a broadcast. More rows than kMaxTileRows were slower on
-// each processor that this was measured on: Zen 4, and a Xeon with AMX in f32.
+// Of two vectors each, beside a row of B and a broadcast. More rows than kMaxTileRows were slower
+// on each processor that this was measured on: Zen 4, and a Xeon with AMX in f32.
 std::int64_t MaxTileRows(const CpuMachine& machine) {
   return std::min<std::int64_t>(kMaxTileRows, (machine.num_vector_registers - 3) / 2);
 }
