@@ -20,8 +20,9 @@ struct ContentWatch::Turn {
 };
 
 ContentWatch::ContentWatch(std::span<const Bytes> regions, ThreadPool& pool, int wanted)
-    : pool_(pool), threads_(pool.Gather(wanted).threads()), pieces_(PiecesOf(regions)) {
-  ThreadPool::Team team = pool.Gather(threads_);
+    : pool_(pool), pieces_(PiecesOf(regions)) {
+  ThreadPool::Team team = pool.Gather(wanted);
+  threads_ = team.threads();
   hashes_ = HashesOf(pieces_, team);
   std::size_t first = 0;
   for (const Bytes region : regions) {

@@ -42,7 +42,7 @@ class ContentWatch final : public stoker::ContentWatch {
   static void LookUntil(const void* turn, std::int64_t, std::int64_t, ThreadPool::Share);
 
   ThreadPool& pool_;
-  const int threads_;
+  int threads_ = 1;
   std::vector<Bytes> pieces_;
   std::vector<PieceHash> hashes_;
   std::vector<std::size_t> first_pieces_;  // Of each region.

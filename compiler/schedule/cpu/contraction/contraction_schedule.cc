@@ -59,9 +59,10 @@ std::int64_t RowsWithTotals(const ContractionPlan& plan, std::int64_t most) {
   const std::int64_t rows = std::min(most, plan.MaxRowsWithTotals());
   if (plan.runs.one || rows < least) return 0;
   const auto all = ConstantOf(plan.rows.back().extent);
-  if (!all || *all <= rows) return rows;
-  const bool is_one_tile = plan.rows.size() == 1 && *all <= most;
-  if (is_one_tile || *all / DivUp(*all, rows) < least) return 0;
+  if (all && *all > rows) {
+    const bool is_one_tile = plan.rows.size() == 1 && *all <= most;
+    if (is_one_tile || *all / DivUp(*all, rows) < least) return 0;
+  }
   return EqualTileRows(plan, least, rows);
 }
 
