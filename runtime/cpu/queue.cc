@@ -1,6 +1,5 @@
 #include "runtime/cpu/queue.h"
 
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <new>
@@ -22,15 +21,13 @@ struct KernelCall {
   const std::int64_t* dims;
   std::byte* scratch;  // Of thread 0, its header first; those of the others follow.
   std::int64_t stride;
-  std::uint8_t* has_begun;  // Of each thread.
-  FlushMode flush_mode;     // The caller's, which its workers compute in.
+  FlushMode flush_mode;  // The caller's, which its workers compute in.
 };
 
 void RunChunk(const void* context, std::int64_t begin, std::int64_t end, ThreadPool::Share share) {
   const auto& call = *static_cast<const KernelCall*>(context);
   std::byte* const base = call.scratch + share.thread * call.stride;
-  if (call.has_begun[share.thread] == 0) {
-    call.has_begun[share.thread] = 1;
+  if (share.begins) {
     call.flush_mode.Enter();
     new (base) ScratchHeader{.threads = share.threads};
   }
@@ -91,9 +88,8 @@ class ListRun {
       entry.function(table_, list_.DimsOf(entry), 0, entry.tasks, scratch_ + kScratchHeaderBytes);
       return;
     }
-    std::array<std::uint8_t, kMaxThreads> has_begun{};
-    const KernelCall call{entry.function,         table_,           list_.DimsOf(entry), scratch_,
-                          list_.scratch_stride(), has_begun.data(), flush_mode_};
+    const KernelCall call{entry.function,         table_,     list_.DimsOf(entry), scratch_,
+                          list_.scratch_stride(), flush_mode_};
     team_.Run(entry.tasks, entry.grain, &call, RunChunk);
   }
 

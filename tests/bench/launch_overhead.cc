@@ -63,10 +63,16 @@ void CallKernels(benchmark::State& state) {
 }
 
 BENCHMARK(CallKernels)->Arg(64)->Arg(16384)->UseRealTime();
-BENCHMARK(RunChain)
-    ->ArgNames({"elements", "threads"})
-    ->ArgsProduct({{64, 16384, 131072}, {1, 2}})
-    ->UseRealTime();
+// On 1, 2, 4, ... threads, as far as there are processors.
+void Arguments(benchmark::internal::Benchmark* chain) {
+  const cpu_set_t cpus = AllowedCpus();
+  for (const std::int64_t elements : {64, 16384, 131072}) {
+    for (int threads = 1; threads <= CPU_COUNT(&cpus); threads *= 2)
+      chain->Args({elements, threads});
+  }
+}
+
+BENCHMARK(RunChain)->ArgNames({"elements", "threads"})->Apply(Arguments)->UseRealTime();
 
 }  // namespace
 }  // namespace stoker::cpu

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <system_error>
+#include <utility>
 
 #include "runtime/cpu/threads/shares.h"
 
@@ -46,41 +47,76 @@ bool SpinUntil(Ready ready) {
   return false;
 }
 
-// The first chunk of its own range, or the last one of another thread's; -1: nothing is left.
-std::int64_t Claim(Squad& squad, std::uint32_t formation, int thread, int owner) {
-  std::atomic<std::uint64_t>& word = squad.ready[Index(owner)].word;
-  Range range(word.load(std::memory_order_acquire));
-  while (range.HasChunkFor(formation, thread)) {
-    const Range rest = owner == thread ? range.WithoutFirst() : range.WithoutLast();
-    std::uint64_t seen = range.word();
-    if (word.compare_exchange_weak(seen, rest.word(), std::memory_order_acq_rel,
-                                   std::memory_order_acquire)) {
-      return owner == thread ? range.first() : rest.end();
-    }
-    range = Range(seen);
-  }
-  return -1;
-}
+// A thread of a squad takes chunks: those of its own range, then what others have not begun.
+class Taker {
+ public:
+  Taker(Squad& squad, std::uint32_t formation, int thread)
+      : squad_(squad), formation_(formation), thread_(thread) {}
 
-// Runs chunks while `stays()` and until no thread's range has one for this thread.
-template <typename Stays>
-void TakeChunks(Squad& squad, std::uint32_t formation, int thread, Stays stays) {
-  std::int64_t taken = 0;
-  const int threads =
-      Range(squad.ready[Index(thread)].word.load(std::memory_order_acquire)).threads();
-  for (int i = 0; i < threads; ++i) {
-    const int owner = (thread + i) % threads;
-    while (stays()) {
-      const std::int64_t chunk = Claim(squad, formation, thread, owner);
-      if (chunk < 0) break;
-      // The claim keeps the job as it is: the launch is over when all its chunks are counted.
-      const Job& job = squad.job;
-      job.body(job.context, job.cut.BeginOf(chunk), job.cut.BeginOf(chunk + 1),
-               {thread, job.cut.threads});
-      ++taken;
-    }
+  bool HasChunk() const { return Own().HasChunkFor(formation_, thread_); }
+
+  template <typename Stays>
+  void TakeOwn(Stays stays) {
+    Take(thread_, stays);
   }
-  if (taken != 0) squad.done.fetch_add(taken, std::memory_order_release);
+
+  // Ends early where the next launch has begun.
+  template <typename Stays>
+  void TakeOver(Stays stays) {
+    const int threads = Own().threads();
+    for (int i = 1; i < threads && !HasChunk(); ++i) Take((thread_ + i) % threads, stays);
+  }
+
+ private:
+  Range Own() const { return Range(squad_.ready[Index(thread_)].word.load()); }
+
+  // Runs chunks of one thread's range while `stays()`. They are counted at once: the launch is over
+  // when all its chunks are, and until then its job stays as it is.
+  template <typename Stays>
+  void Take(int owner, Stays stays) {
+    std::uint64_t taken = 0;
+    for (; stays(); ++taken) {
+      const std::int64_t chunk = Claim(owner);
+      if (chunk < 0) break;
+      const Job& job = squad_.job;
+      const bool begins = std::exchange(launch_, job.launch) != job.launch;
+      job.body(job.context, job.cut.BeginOf(chunk), job.cut.BeginOf(chunk + 1),
+               {thread_, job.cut.threads, begins});
+    }
+    if (taken == 0) return;
+    std::atomic<std::uint64_t>& done = squad_.done[Index(thread_)].word;
+    done.store(done.load(std::memory_order_relaxed) + taken, std::memory_order_release);
+  }
+
+  // The first chunk of its own range, or the last one of another thread's; -1: nothing is left.
+  std::int64_t Claim(int owner) {
+    std::atomic<std::uint64_t>& word = squad_.ready[Index(owner)].word;
+    Range range(word.load(std::memory_order_acquire));
+    while (range.HasChunkFor(formation_, thread_)) {
+      const Range rest = owner == thread_ ? range.WithoutFirst() : range.WithoutLast();
+      std::uint64_t seen = range.word();
+      if (word.compare_exchange_weak(seen, rest.word(), std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
+        return owner == thread_ ? range.first() : rest.end();
+      }
+      range = Range(seen);
+    }
+    return -1;
+  }
+
+  Squad& squad_;
+  const std::uint32_t formation_;
+  const int thread_;
+  std::uint64_t launch_ = 0;  // Whose chunk was the last.
+};
+
+// Chunks that threads [0, threads) have run in the squad's life.
+std::uint64_t DoneBy(const Squad& squad, int threads) {
+  std::uint64_t done = 0;
+  for (int i = 0; i < threads; ++i) {
+    done += squad.done[Index(i)].word.load(std::memory_order_acquire);
+  }
+  return done;
 }
 
 }  // namespace
@@ -130,11 +166,12 @@ void ThreadPool::Crew::Run(int index, std::int64_t tasks, const Grain& grain, co
   if (changes_.load(std::memory_order_acquire) != squad.seen_changes) FollowChanges(index);
   const Cut cut = CutTasks(tasks, grain, static_cast<int>(squad.members.size()) + 1);
   if (cut.threads == 1) {
-    body(context, 0, tasks, {0, 1});
+    body(context, 0, tasks, {0, 1, true});
     return;
   }
-  squad.job = Job{cut, context, body};
-  squad.done.store(0, std::memory_order_relaxed);
+  squad.job = Job{squad.job.launch + 1, cut, context, body};
+  const std::uint64_t all_done =
+      DoneBy(squad, cut.threads) + static_cast<std::uint64_t>(cut.chunks);
   // The same thread gets the same part of every launch of the same size: what it wrote in the last
   // one is in its cache.
   for (int i = 0; i < cut.threads; ++i) {
@@ -145,8 +182,11 @@ void ThreadPool::Crew::Run(int index, std::int64_t tasks, const Grain& grain, co
   // we see it parked, or it sees the range. One fence for all, since each line is another core's.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (int i = 1; i < cut.threads; ++i) Unpark(*squad.members[Index(i - 1)]);
-  TakeChunks(squad, squad.formation, 0, [] { return true; });
-  const auto finished = [&] { return squad.done.load(std::memory_order_acquire) == cut.chunks; };
+  const auto stays = [] { return true; };
+  const auto finished = [&] { return DoneBy(squad, cut.threads) == all_done; };
+  Taker taker(squad, squad.formation, 0);
+  taker.TakeOwn(stays);
+  if (!finished()) taker.TakeOver(stays);
   while (!SpinUntil(finished)) {
     // A worker was taken off its CPU in the middle of a chunk: it may need this one.
     sched_yield();
@@ -275,25 +315,31 @@ Worker* ThreadPool::Crew::Start(const Squad& taker) {
 void ThreadPool::Crew::Work(Worker& self) {
   while (!stop_.load()) {
     const Post post(self.post.load());
-    Squad* const squad = post.IsFree() ? nullptr : squads_[Index(post.squad())].get();
-    const auto stays = [&] { return self.post.load(std::memory_order_relaxed) == post.word(); };
-    if (squad != nullptr) TakeChunks(*squad, post.formation(), post.thread(), stays);
-    const auto has_chunk = [&] {
-      return squad != nullptr && Range(squad->ready[Index(post.thread())].word.load())
-                                     .HasChunkFor(post.formation(), post.thread());
-    };
-    const auto wanted = [&] {
-      return has_chunk() || self.post.load() != post.word() || stop_.load();
-    };
-    // Nobody waits for a worker that is free.
-    if (squad != nullptr && SpinUntil(wanted)) continue;
-    self.parked.store(1);
-    if (wanted()) {
-      self.parked.store(0);
+    const auto is_called = [&] { return self.post.load() != post.word() || stop_.load(); };
+    if (post.IsFree()) {  // Nobody waits for it.
+      Park(self, is_called);
       continue;
     }
-    while (self.parked.load() == 1) FutexWait(self.parked, 1);
+    Taker taker(*squads_[Index(post.squad())], post.formation(), post.thread());
+    const auto stays = [&] { return self.post.load(std::memory_order_relaxed) == post.word(); };
+    const auto wanted = [&] { return taker.HasChunk() || is_called(); };
+    do {
+      taker.TakeOwn(stays);
+      taker.TakeOver(stays);
+      if (!SpinUntil(wanted)) Park(self, wanted);
+    } while (!is_called());
   }
+}
+
+// Sleeps until somebody unparks the worker, unless `wanted()` already.
+template <typename Wanted>
+void ThreadPool::Crew::Park(Worker& self, Wanted wanted) {
+  self.parked.store(1);
+  if (wanted()) {
+    self.parked.store(0);
+    return;
+  }
+  while (self.parked.load() == 1) FutexWait(self.parked, 1);
 }
 
 }  // namespace stoker::cpu

@@ -42,6 +42,8 @@ class ThreadPool::Crew {
 
   void FollowChanges(int index);
   void Work(Worker& self);
+  template <typename Wanted>
+  static void Park(Worker& self, Wanted wanted);
 
   const pid_t pid_;
   std::atomic<bool> stop_{false};

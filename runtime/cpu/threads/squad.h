@@ -73,6 +73,7 @@ class Post {
 };
 
 struct Job {
+  std::uint64_t launch = 0;  // 1, 2, ... in the squad's life.
   Cut cut;
   const void* context = nullptr;
   ThreadPool::Body body = nullptr;
@@ -91,14 +92,14 @@ struct alignas(kCacheLine) Worker {
 
 // The crew's side of a team. A team's end leaves its workers in it for the next team.
 struct Squad {
-  struct alignas(kCacheLine) Ready {
+  struct alignas(kCacheLine) Word {
     std::atomic<std::uint64_t> word{0};
   };
 
-  // Read by workers.
-  std::array<Ready, kMaxThreads> ready;  // By thread; 0 is the caller.
+  // By thread; 0 is the caller. What is in a line of its own costs nobody else anything.
+  std::array<Word, kMaxThreads> ready;  // A Range, read by workers.
+  std::array<Word, kMaxThreads> done;   // Chunks in the squad's life, written by the thread alone.
   alignas(kCacheLine) Job job;
-  alignas(kCacheLine) std::atomic<std::int64_t> done{0};
 
   // Written by the caller, under the crew's mutex.
   alignas(kCacheLine) std::vector<Worker*> members;  // Of threads 1, 2, ...

@@ -60,7 +60,7 @@ void ThreadPool::Team::Run(std::int64_t tasks, const Grain& grain, const void* c
   STOKER_CHECK(grain.min_tasks_per_chunk >= 1 && grain.min_tasks_per_call >= 1);
   if (tasks <= 0) return;
   if (crew_ == nullptr || tasks / grain.min_tasks_per_chunk <= 1) {
-    body(context, 0, tasks, {0, 1});
+    body(context, 0, tasks, {0, 1, true});
     return;
   }
   crew_->Run(squad_, tasks, grain, context, body);

@@ -43,6 +43,7 @@ class ThreadPool {
   struct Share {
     int thread;
     int threads;  // Among which the tasks were cut, the same for all ranges of a launch.
+    bool begins;  // No range of this launch was this thread's before.
   };
   using Body = void (*)(const void* context, std::int64_t begin, std::int64_t end, Share share);
 
