@@ -28,6 +28,13 @@ FUNCTIONS = {
     "channels": lambda x: F.channel_shuffle(x[None], 5) * 2,
     "reflected": lambda x: F.pad(x[None, None], (1,) * 6, mode="reflect"),
     "replicated": lambda x: F.pad(x[None, None], (1,) * 6, mode="replicate"),
+    "reflected in two dims": lambda x: F.pad(x[None], (1,) * 4, mode="reflect"),
+    "replicated in two dims": lambda x: F.pad(x[None], (1,) * 4, mode="replicate"),
+    "reflected in one": lambda x: F.pad(x, (1, 1), mode="reflect"),
+    "replicated in one": lambda x: F.pad(x, (1, 1), mode="replicate"),
+    "rolled": lambda x: x.roll(1, 1) * 2,
+    "rolled in two dims": lambda x: x.roll((1, 2), (0, 2)),
+    "gated": lambda x: F.glu(x, 1),
     "both": lambda x: torch.logical_and(x > 0, x[:1] > 0),
 }
 LAYOUTS = {

@@ -17,9 +17,10 @@ _ASKED = frozenset(f"aten.{name}" for name in """
     _batch_norm_with_update_functional.default _native_batch_norm_legit.default _native_batch_norm_legit.no_stats
     _native_batch_norm_legit_functional.default _native_batch_norm_legit_no_training.default native_batch_norm.default
     binary_cross_entropy.default channel_shuffle.default copysign.Tensor div.Tensor_mode floor_divide.default
-    heaviside.default ldexp.Tensor log_sigmoid_forward.default logaddexp.default logical_and.default logical_or.default
-    logical_xor.default native_dropout_backward.default reflection_pad3d.default replication_pad3d.default
-    special_xlog1py.default xlogy.Tensor""".split())
+    glu_backward.default heaviside.default ldexp.Tensor log_sigmoid_forward.default logaddexp.default logical_and.default
+    logical_or.default logical_xor.default native_dropout_backward.default reflection_pad2d_backward.default
+    reflection_pad3d.default reflection_pad3d_backward.default replication_pad2d_backward.default replication_pad3d.default
+    replication_pad3d_backward.default roll.default special_xlog1py.default xlogy.Tensor""".split())
 
 # Numbers that only a run knows, as a trace has them.
 _OF_A_RUN = (torch.SymInt, torch.SymFloat, torch.SymBool)
