@@ -8,21 +8,31 @@
 namespace stoker::guards {
 
 std::optional<Addresses> Addresses::Of(PyObject* values, PyObject* places, PyTypeObject* tensor,
-                                       const TensorLayout& layout) {
-  Addresses found(tensor, layout);
+                                       bool with_versions, const TensorLayout& layout) {
+  Addresses found(tensor, with_versions, layout);
   for (Py_ssize_t i = 0; i < PyList_Size(places); ++i) {
     const Py_ssize_t place = PyLong_AsSsize_t(PyList_GetItem(places, i));
     PyObject* value = place < 0 ? nullptr : PyList_GetItem(values, place);
     if (PyErr_Occurred()) throw PythonError();
     if (value == nullptr || PyObject_TypeCheck(value, tensor) == 0) return std::nullopt;
-    const char* implementation = At(value, layout.implementation);
-    const char* storage = At(implementation, TensorLayout::kStorage);
-    if (storage == nullptr) return std::nullopt;
-    found.places_.push_back({place,
-                             {WordAt(storage, layout.storage_data),
-                              WordAt(implementation, layout.dims + TensorLayout::kOffset)}});
+    const auto address = found.AddressOf(At(value, layout.implementation));
+    if (!address) return std::nullopt;
+    found.places_.push_back({place, *address});
   }
   return found;
+}
+
+std::optional<Addresses::Address> Addresses::AddressOf(const char* implementation) const {
+  Address address;
+  const char* storage = At(implementation, TensorLayout::kStorage);
+  if (storage == nullptr) return std::nullopt;
+  address.data = WordAt(storage, layout_.storage_data);
+  address.offset = WordAt(implementation, layout_.dims + TensorLayout::kOffset);
+  if (!with_versions_) return address;
+  const char* versions = At(implementation, TensorLayout::kVersions);
+  if (versions == nullptr) return std::nullopt;
+  address.version = HalfWordAt(versions, layout_.version);
+  return address;
 }
 
 bool Addresses::AreOf(PyObject* values) const {
@@ -36,7 +46,7 @@ bool Addresses::AreOf(PyObject* values) const {
 // Each step of the way to the memory is asked for of all before the first one is waited for.
 bool Addresses::AreOf(PyObject* values, const Place* first, std::size_t count) const {
   std::array<PyObject*, kAtOnce> objects{};
-  std::array<const char*, kAtOnce> implementations{}, storages{};
+  std::array<const char*, kAtOnce> implementations{};
   const Py_ssize_t size = PyList_Size(values);
   for (std::size_t i = 0; i < count; ++i) {
     if (first[i].place >= size) return false;
@@ -51,14 +61,12 @@ bool Addresses::AreOf(PyObject* values, const Place* first, std::size_t count) c
     __builtin_prefetch(implementations[i] + offset);
   }
   for (std::size_t i = 0; i < count; ++i) {
-    storages[i] = At(implementations[i], TensorLayout::kStorage);
-    if (storages[i] == nullptr) return false;
-    __builtin_prefetch(storages[i] + layout_.storage_data);
+    __builtin_prefetch(At(implementations[i], TensorLayout::kStorage) + layout_.storage_data);
+    if (!with_versions_) continue;
+    __builtin_prefetch(At(implementations[i], TensorLayout::kVersions) + layout_.version);
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const Address now{WordAt(storages[i], layout_.storage_data),
-                      WordAt(implementations[i], offset)};
-    if (now != first[i].address) return false;
+    if (AddressOf(implementations[i]) != first[i].address) return false;
   }
   return true;
 }

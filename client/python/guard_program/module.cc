@@ -154,13 +154,16 @@ constexpr const char* kAddresses = "stoker_guards.addresses";
 PyObject* AddressesOf(PyObject*, PyObject* words) {
   return Guarded([&]() -> PyObject* {
     PyObject *values, *places, *tensor;
-    if (!PyArg_ParseTuple(words, "O!O!O!", &PyList_Type, &values, &PyList_Type, &places,
-                          &PyType_Type, &tensor)) {
+    int with_versions;
+    if (!PyArg_ParseTuple(words, "O!O!O!p", &PyList_Type, &values, &PyList_Type, &places,
+                          &PyType_Type, &tensor, &with_versions)) {
       return nullptr;
     }
     const TensorLayout* layout = TensorLayout::Get();
     if (layout == nullptr || layout->storage_data == 0) Py_RETURN_NONE;
-    auto found = Addresses::Of(values, places, reinterpret_cast<PyTypeObject*>(tensor), *layout);
+    if (with_versions != 0 && layout->version == 0) Py_RETURN_NONE;
+    auto found = Addresses::Of(values, places, reinterpret_cast<PyTypeObject*>(tensor),
+                               with_versions != 0, *layout);
     if (!found) Py_RETURN_NONE;
     auto addresses = std::make_unique<Addresses>(*std::move(found));
     PyObject* capsule = PyCapsule_New(addresses.get(), kAddresses, [](PyObject* self) {

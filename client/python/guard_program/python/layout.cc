@@ -156,6 +156,27 @@ std::ptrdiff_t FindStorageData(PyObject* probe, const TensorLayout& layout) {
   return found;
 }
 
+// Where what counts a tensor's versions has its count; 0 where it is otherwise. A view that is
+// detached counts with the probe, a copy by itself.
+std::ptrdiff_t FindVersion(PyObject* probe, const TensorLayout& layout) {
+  constexpr std::ptrdiff_t kCount = 16;  // Behind a table of functions and two counts of owners.
+  const auto counter_of = [&](const Reference& tensor) {
+    return At(At(tensor.get(), layout.implementation), TensorLayout::kVersions);
+  };
+  const Reference view = OrThrow(PyObject_CallMethod(probe, "detach", nullptr));
+  const Reference copy = OrThrow(PyObject_CallMethod(view.get(), "clone", nullptr));
+  const char* counter = counter_of(view);
+  if (counter == nullptr || counter_of(Reference::Share(probe)) != counter ||
+      counter_of(copy) == counter) {
+    return 0;
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (NumberOf(Attribute(probe, "_version")) != HalfWordAt(counter, kCount)) return 0;
+    OrThrow(PyObject_CallMethod(view.get(), "zero_", nullptr));
+  }
+  return HalfWordAt(counter, kCount) >= 3 ? kCount : 0;
+}
+
 std::optional<TensorLayout> LookAtTensor(PyObject* probe, std::uint64_t keys) {
   const Reference address = Attribute(probe, "_cdata");
   const auto* memory = static_cast<const char*>(PyLong_AsVoidPtr(address.get()));
@@ -169,6 +190,7 @@ std::optional<TensorLayout> LookAtTensor(PyObject* probe, std::uint64_t keys) {
   if (!HasGradientFunction(probe, *implementation)) return std::nullopt;
   TensorLayout layout{*implementation, *dims, *requires_gradient};
   layout.storage_data = FindStorageData(probe, layout);
+  layout.version = FindVersion(probe, layout);
   return layout;
 }
 

@@ -14,6 +14,12 @@ inline std::uint64_t WordAt(const void* memory, std::ptrdiff_t offset) {
   return word;
 }
 
+inline std::uint32_t HalfWordAt(const void* memory, std::ptrdiff_t offset) {
+  std::uint32_t half = 0;
+  std::memcpy(&half, static_cast<const char*>(memory) + offset, sizeof half);
+  return half;
+}
+
 inline PyObject* ObjectAt(const void* memory, std::ptrdiff_t offset) {
   PyObject* object = nullptr;
   std::memcpy(&object, static_cast<const char*>(memory) + offset, sizeof object);
@@ -66,10 +72,13 @@ struct TensorLayout {
   std::ptrdiff_t requires_gradient = 0;
   // From the StorageImpl: the address of its memory. 0: storages do not lie as said here.
   std::ptrdiff_t storage_data = 0;
+  // From what counts a tensor's versions: the count, of 32 bits. 0: it does not lie as said here.
+  std::ptrdiff_t version = 0;
 
   static constexpr std::ptrdiff_t kStorage = 16;   // Address of its StorageImpl, or null.
   static constexpr std::ptrdiff_t kGradient = 24;  // Address of its AutogradMeta, or null.
   static constexpr std::ptrdiff_t kExtra = 32;     // Address of its ExtraMeta, or null.
+  static constexpr std::ptrdiff_t kVersions = 40;  // Address of what counts its versions, or null.
   // From where the number of dims is.
   static constexpr std::ptrdiff_t kSizes = 8;     // In place up to kMaxDims.
   static constexpr std::ptrdiff_t kStrides = 48;  // In place up to kMaxDims.
@@ -85,8 +94,8 @@ struct TensorLayout {
 
   // `probe`: a float64 tensor on the CPU of sizes (2, 3) and strides (7, 2), in memory that
   // something else frees, or where storages have their memory is not known; whether it requires a
-  // gradient is changed. `keys`: its dispatch keys as a number. False if it does not lie as said
-  // here, whichever PyTorch it is.
+  // gradient is changed, and what it holds. `keys`: its dispatch keys as a number. False if it does
+  // not lie as said here, whichever PyTorch it is.
   static bool Learn(PyObject* probe, std::uint64_t keys);
   // Null before Learn() gave true.
   static const TensorLayout* Get();

@@ -4,7 +4,7 @@ A parameter counts as changed when its data moved (`p.data = x`), when its versi
 operation), or when a sampled word of it does: writes through `.data` or a shared NumPy array change neither
 address nor version. The sample is 16 words spread over every parameter, so it sees any update of a whole
 tensor; of 64 KiB it is all. One that touches a few elements of a large one is found by libstoker, which compares all
-of what it packed in one hundredth of a processor's time in the calls. Tensors made in inference mode have no version,
+of what it packed in one two-hundredth of a processor's time in the calls. Tensors made in inference mode have no version,
 whoever writes to them: all that they hold is looked at in every call.
 """
 
@@ -15,9 +15,9 @@ import torch
 
 from ..base.living import Living
 from ..base.locks import ProcessLock
-from ..base.signals import let_through
 from ..graph.layout import bytes_of
 from ..libstoker import library
+from ..pytorch.native.addresses import Addresses
 from ..pytorch.tensors import version_of
 
 _pointer = torch.Tensor.data_ptr
@@ -64,11 +64,11 @@ class Stamp:
     content, in the whole process."""
 
     def __init__(self, parameters):
-        self.pointers = tuple(map(_pointer, parameters))
         inference = any(parameter.is_inference() for parameter in parameters)
-        self._version = _version_if_any if inference else version_of
-        self.versions = tuple(map(self._version, parameters))
-        self.contents = list(map(_content_of, parameters, self.versions))
+        parameters = list(parameters)
+        self._addresses = Addresses(parameters, range(len(parameters)), with_versions=not inference)
+        self._count = len(parameters)
+        self.contents = list(map(_content_of, parameters, map(_version_if_any, parameters)))
         self.numbers = [content.number for content in self.contents]
         self._sampler = _sampler([content.memory for content in self.contents], inference)
         self.sample = self._sampler()
@@ -79,15 +79,10 @@ class Stamp:
         return [content.memory for content in self.contents]
 
     def fits(self, parameters):
-        """Microseconds for a hundred parameters: this runs in every call."""
-        try:
-            versions = tuple(map(self._version, parameters))
-        except RuntimeError as error:  # A tensor made in inference mode took the place of another.
-            let_through(error)
-            return False
-        return (
-            versions == self.versions and tuple(map(_pointer, parameters)) == self.pointers
-            and self._sampler() == self.sample)
+        """Microseconds for a hundred parameters: this runs in every call. Where some have no versions, all that they hold is
+        looked at."""
+        parameters = list(parameters)
+        return len(parameters) == self._count and self._addresses.are_of(parameters) and self._sampler() == self.sample
 
 
 def _sampler(tensors, whole):

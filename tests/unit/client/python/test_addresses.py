@@ -68,10 +68,11 @@ def test_what_moves_is_seen(way, seed):
     for count in (1, 31, 33, 100):
         values = [made(generator) for _ in range(count)]
         places = sorted(generator.sample(range(count), max(1, count * 2 // 3)))
-        known = Addresses(values, places)
+        known, known_versions = Addresses(values, places), Addresses(values, places, with_versions=True)
         for _ in range(30):
             was = [values[place].data_ptr() for place in places]
-            assert known.are_of(list(values))
+            versions = [values[place]._version for place in places]
+            assert known.are_of(list(values)) and known_versions.are_of(list(values))
             changed = generator.randrange(count)
             before = values[changed]
             if generator.random() < 0.3:
@@ -83,7 +84,9 @@ def test_what_moves_is_seen(way, seed):
                     continue  # A view of another's storage cannot be changed so.
             same = [values[place].data_ptr() for place in places] == was
             assert known.are_of(values) == same
-            known = Addresses(values, places)
+            same_versions = [values[place]._version for place in places] == versions
+            assert known_versions.are_of(values) == (same and same_versions)
+            known, known_versions = Addresses(values, places), Addresses(values, places, with_versions=True)
 
 
 def test_a_view_of_the_same_memory_lies_there_too(way):
@@ -111,16 +114,36 @@ def test_what_is_no_tensor_or_has_no_memory_lies_nowhere():
     known = Addresses([tensor], [0])
     for other in ([], [None], [3], [object], [torch.sparse_coo_tensor(size=(3,))], [torch.zeros(3, device="meta")]):
         assert not known.are_of(other)
-    assert extension().addresses_of([torch.sparse_coo_tensor(size=(3,))], [0], torch.Tensor) is None
-    assert extension().addresses_of([3], [0], torch.Tensor) is None
-    for arguments in (([], [0], torch.Tensor), ([tensor], ["0"], torch.Tensor)):
+    assert extension().addresses_of([torch.sparse_coo_tensor(size=(3,))], [0], torch.Tensor, False) is None
+    assert extension().addresses_of([3], [0], torch.Tensor, False) is None
+    for arguments in (([], [0], torch.Tensor, False), ([tensor], ["0"], torch.Tensor, False)):
         with pytest.raises((IndexError, TypeError)):
             extension().addresses_of(*arguments)
 
 
+@pytest.mark.parametrize("change", [
+    lambda x: x.add_(1), lambda x: x.detach().zero_(), lambda x: x[1:].mul_(2), lambda x: x.view(-1).copy_(torch.ones(3)),
+    lambda x: x.set_(x.untyped_storage(), 0, (3,), (1,))])
+def test_what_changes_in_place_is_another_version(way, change):
+    tensor = torch.zeros(3)
+    known, other = Addresses([tensor], [0], with_versions=True), Addresses([tensor], [0])
+    assert known.are_of([tensor]) and known.are_of([tensor.detach()])
+    change(tensor)
+    assert not known.are_of([tensor]) and other.are_of([tensor])
+
+
+def test_what_counts_no_versions_is_another(way):
+    tensor = torch.zeros(3)
+    known = Addresses([tensor], [0], with_versions=True)
+    with torch.inference_mode():
+        made = torch.zeros(3)
+        assert not known.are_of([made]) and known.are_of([tensor])
+
+
 @pytest.mark.skipif(extension() is None, reason="stoker_guards is not built")
-def test_the_memory_of_storages_is_found():
-    assert learn_tensors() and extension().addresses_of([torch.zeros(3)], [0], torch.Tensor) is not None
+@pytest.mark.parametrize("with_versions", (False, True))
+def test_the_memory_of_storages_and_what_counts_versions_are_found(with_versions):
+    assert learn_tensors() and extension().addresses_of([torch.zeros(3)], [0], torch.Tensor, with_versions) is not None
 
 
 @pytest.mark.skipif(extension() is None, reason="stoker_guards is not built")
@@ -139,7 +162,7 @@ def test_memory_that_cannot_be_told_from_what_frees_it_is_not_known():
     own = torch.empty_strided((2, 3), (7, 2), dtype=torch.float64, device="cpu")
     try:
         assert extension().learn_tensors(own, keys_number(own))
-        assert extension().addresses_of([torch.zeros(3)], [0], torch.Tensor) is None
+        assert extension().addresses_of([torch.zeros(3)], [0], torch.Tensor, False) is None
     finally:
         learn_tensors.cache_clear()
         assert learn_tensors()
