@@ -3,7 +3,7 @@
 import torch
 
 from ..base.log import logger
-from ..pytorch.convolutions import settings_of_cudnn
+from ..pytorch.convolutions import is_repeatable
 from . import cudnn
 
 _LIBRARY = torch.library.Library("stoker", "DEF")
@@ -55,14 +55,14 @@ def written_to(result, image, weight, shift, residual, stride, padding, dilation
         return None
     fused = cudnn.Fused(
         image.device, image.dtype, tuple(image.shape), tuple(weight.shape), tuple(result.shape), tuple(stride), tuple(padding),
-        tuple(dilation), residual is not None, _is_repeatable(image))
+        tuple(dilation), residual is not None, is_repeatable())
     tensors = [image, weight, *([] if residual is None else [residual]), shift, result]
     launches = {fused.is_repeatable: cudnn.on(fused, tensors)}
     if launches[fused.is_repeatable] is None:
         return None
 
     def run():
-        asked = _is_repeatable(image)
+        asked = is_repeatable()
         if asked not in launches:
             launches[asked] = cudnn.on(fused._replace(is_repeatable=asked), tensors)
         try:
@@ -75,11 +75,6 @@ def written_to(result, image, weight, shift, residual, stride, padding, dilation
         result.copy_(_in_steps(image, weight, shift, residual, stride, padding, dilation))
 
     return run
-
-
-def _is_repeatable(image):
-    """Does the program ask for the same bits in every call, now?"""
-    return settings_of_cudnn(image.dtype)[1]
 
 
 def _lies_channels_last(tensor):

@@ -158,7 +158,7 @@ def _graph_of(fused, handle):
         operations.append(_Object(13, {
             750: (_DESCRIPTOR, _Object(0, function)), 751: (_DESCRIPTOR, current), **read, 753: (_DESCRIPTOR, after)}))
         current = after
-    return _Object(15, {800: (_HANDLE, handle), 801: (_DESCRIPTOR, operations)}), [*numbers, 3]
+    return _Object(15, {800: (_HANDLE, handle.address), 801: (_DESCRIPTOR, operations)}), [*numbers, 3]
 
 
 class Kernel:
@@ -174,7 +174,7 @@ class Kernel:
                 if _IS_COMPILED in engine.numbers(1305, _BEHAVIOR, 16) or (
                         fused.is_repeatable and _NONDETERMINISTIC in engine.numbers(1303, _NOTE, 16)):
                     continue
-                self._plan = _Object(5, {400: (_HANDLE, handle), 401: (_DESCRIPTOR, proposal)})
+                self._plan = _Object(5, {400: (_HANDLE, handle.address), 401: (_DESCRIPTOR, proposal)})
                 self._bytes, = self._plan.numbers(402, _INT)
                 return
             except Refused as error:
@@ -191,8 +191,8 @@ class Kernel:
             if given is None:  # A CUDA graph that records this owns the memory.
                 workspace = torch.empty(self._bytes, dtype=torch.uint8, device=tensors[0].device)
                 given = self._pack(tensors, workspace.data_ptr())
-            _check(library.cudnnSetStream(handle, stream), "a stream")
-            _check(library.cudnnBackendExecute(handle, plan, given.address), "a run")
+            handle.follow(stream)
+            _check(library.cudnnBackendExecute(handle.address, plan, given.address), "a run")
 
         return run
 
@@ -208,12 +208,22 @@ _lock = ProcessLock()  # A handle is one thread's at a time.
 _kernels = {}  # Fused -> Kernel, or None where it is refused.
 
 
-@functools.cache
-def _handle(device):
-    handle = _VOID()
-    with torch.cuda.device(device):
-        _check(_library().cudnnCreate(ctypes.byref(handle)), "a handle")
-    return handle
+class _Handle:
+    """The library's, of a GPU."""
+
+    def __init__(self, device):
+        self.address = _VOID()
+        self._stream = None  # That it runs in.
+        with torch.cuda.device(device):
+            _check(_library().cudnnCreate(ctypes.byref(self.address)), "a handle")
+
+    def follow(self, stream):
+        if stream != self._stream:
+            _check(_library().cudnnSetStream(self.address, stream), "a stream")
+            self._stream = stream
+
+
+_handle = functools.cache(_Handle)
 
 
 def on(fused, tensors):

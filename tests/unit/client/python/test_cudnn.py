@@ -1,5 +1,8 @@
 """Convolutions with what follows them, as cuDNN is asked for them; no GPU answers."""
 
+import contextlib
+import types
+
 import pytest
 import torch
 
@@ -10,6 +13,7 @@ from stoker.runtime.results import writer_of
 BF16 = torch.bfloat16
 FUSED = cudnn.Fused(
     torch.device("cuda", 0), BF16, (2, 16, 7, 9), (24, 16, 3, 3), (2, 24, 7, 9), (1, 1), (1, 1), (1, 1), True, False)
+HANDLE = types.SimpleNamespace(address=None)  # Of no GPU.
 
 
 @pytest.mark.parametrize("has_residual", [False, True])
@@ -18,14 +22,14 @@ def test_graphs_are_complete_but_for_a_gpu(has_residual):
     fused = FUSED._replace(has_residual=has_residual)
     assert len(cudnn.steps_of(fused)) == 2 + has_residual
     with pytest.raises(cudnn.Refused, match="attribute 800"):
-        cudnn.Kernel(fused, None)
+        cudnn.Kernel(fused, HANDLE)
 
 
 def test_volumes_are_taken():
     fused = FUSED._replace(
         image=(2, 16, 5, 7, 9), weight=(24, 16, 3, 3, 3), result=(2, 24, 5, 7, 9), stride=(1,) * 3, padding=(1,) * 3, dilation=(1,) * 3)
     with pytest.raises(cudnn.Refused, match="attribute 800"):
-        cudnn.Kernel(fused, None)
+        cudnn.Kernel(fused, HANDLE)
 
 
 def test_images_lie_channels_last():
@@ -80,9 +84,9 @@ def test_kernels_that_are_compiled_first_are_not_taken(monkeypatch, is_repeatabl
     monkeypatch.setattr(cudnn, "_graph_of", lambda fused, handle: (None, []))
     if taken is None:
         with pytest.raises(cudnn.Refused, match="none ready"):
-            cudnn.Kernel(FUSED._replace(is_repeatable=is_repeatable), None)
+            cudnn.Kernel(FUSED._replace(is_repeatable=is_repeatable), HANDLE)
     else:
-        assert cudnn.Kernel(FUSED._replace(is_repeatable=is_repeatable), None)._plan.engine is proposals[taken]
+        assert cudnn.Kernel(FUSED._replace(is_repeatable=is_repeatable), HANDLE)._plan.engine is proposals[taken]
 
 
 def test_steps_are_those_of_eager():
@@ -131,9 +135,20 @@ def test_what_fails_as_it_runs_is_computed_in_steps(monkeypatch):
     torch.testing.assert_close(given["result"].double(), exact, rtol=2**-7, atol=2**-7 * exact.abs().max().item())
 
 
+def test_a_handle_is_told_of_another_stream_alone(monkeypatch):
+    told = []
+    library = types.SimpleNamespace(cudnnCreate=lambda at: 0, cudnnSetStream=lambda handle, stream: told.append(stream))
+    monkeypatch.setattr(cudnn, "_library", lambda: library)
+    monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
+    handle = cudnn._Handle(FUSED.device)
+    for stream in (0, 0, 7, 7, 0):
+        handle.follow(stream)
+    assert told == [0, 7, 0]
+
+
 @pytest.mark.parametrize("is_asked", [False, True])
 def test_kernels_repeat_where_that_is_asked_for(monkeypatch, is_asked):
-    monkeypatch.setattr(convolutions, "settings_of_cudnn", lambda dtype: (False, is_asked, False))
+    monkeypatch.setattr(convolutions, "is_repeatable", lambda: is_asked)
     asked, _, _ = written(monkeypatch, lambda fused, tensors: lambda: None)
     assert [fused.is_repeatable for fused in asked] == [is_asked]
 
