@@ -52,6 +52,7 @@ std::string InstrText(const BodyInstr& instr) {
     case BodyOp::kPointwise: {
       std::string text(stoker::Name(instr.pointwise));
       if (instr.pointwise == OpKind::kCompare) text += " " + std::string(Name(instr.direction));
+      if (instr.pointwise == OpKind::kRequire) text += " \"" + instr.message + "\"";
       const bool rounds = instr.pointwise == OpKind::kConvert ||
                           instr.pointwise == OpKind::kBitcastConvert ||
                           RowOf(instr.pointwise).f32_in == DType::kF64;

@@ -30,6 +30,7 @@ struct BodyInstr {
 
   OpKind pointwise = OpKind::kAdd;                     // kPointwise
   CompareDirection direction = CompareDirection::kEq;  // kPointwise compare
+  std::string message;                                 // kPointwise require
   // kPointwise convert: kF16/kBF16 rounds to it, once. Functions of f32 that are computed in f64:
   // kF16/kBF16 is what the result is rounded to next, and it is right for that.
   DType round_to = DType::kF32;

@@ -240,6 +240,32 @@ void AddProducts(int scale, std::vector<Check>& checks) {
 }
 
 // What is more than one kernel holds.
+// Queries at the edges of warps and blocks, keys at those of tiles, heads of each size.
+void AddAttention(int scale, std::vector<Check>& checks) {
+  const std::vector<AttentionShape> small = {
+      {1, 1, 1, 1, 1, 16, 16},    {1, 2, 1, 17, 64, 32, 16},  {1, 1, 1, 64, 65, 64, 64},
+      {2, 3, 3, 33, 130, 16, 48}, {1, 4, 2, 70, 40, 80, 112}, {1, 1, 1, 16, 100, 128, 128}};
+  const std::vector<AttentionShape> large = {
+      {2, 12, 12, 128, 128, 64, 64}, {1, 8, 2, 500, 500, 64, 64}, {1, 4, 4, 1025, 1025, 128, 128},
+      {1, 2, 1, 300, 77, 96, 32},    {3, 5, 5, 197, 197, 80, 80}, {16, 16, 16, 64, 64, 32, 32}};
+  std::vector<AttentionShape> shapes = small;
+  if (scale != 0) shapes.insert(shapes.end(), large.begin(), large.end());
+  for (const AttentionShape& shape : shapes) {
+    for (const char* dtype : {"bf16", "f16"}) {
+      for (const bool causal : {false, true}) {
+        const std::string what = std::string(" of ") + dtype + ", queries " +
+                                 std::to_string(shape.queries) + ", keys " +
+                                 std::to_string(shape.keys) + ", heads of " +
+                                 std::to_string(shape.head) + (causal ? ", causal" : "");
+        checks.push_back(Text("attention" + what, AttentionGraph(shape, dtype, causal)));
+        if (shape.head != shape.value || shape.kv_heads != shape.heads) continue;
+        checks.push_back(
+            Text("attention of one product" + what, JoinedAttentionGraph(shape, dtype, causal)));
+      }
+    }
+  }
+}
+
 void AddLong(int scale, std::vector<Check>& checks) {
   for (const char* dtype : {"f32", "f64", "i64"}) {
     const std::string what = std::string(" ") + dtype;
@@ -267,6 +293,7 @@ void AddOps(int scale, std::vector<Check>& checks) {
   for (int i = 0; i < kNumOpKinds; ++i) {
     const auto kind = static_cast<OpKind>(i);
     if (RowOf(kind).role == OpRole::kExtern || RowOf(kind).role == OpRole::kRegion) continue;
+    if (kind == OpKind::kRequire) continue;  // Of what does not hold it is an error.
     for (const DType dtype : scale > 0 ? std::span<const DType>(kAll) : kSome) {
       for (const bool special : {false, true}) {
         const std::uint64_t seed = static_cast<std::uint64_t>(i) * 1000 +
@@ -324,6 +351,7 @@ CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scal
   AddReductions(scale, checks);
   AddPoints(scale, checks);
   AddProducts(scale, checks);
+  AddAttention(scale, checks);
   AddLong(scale, checks);
   AddOps(scale, checks);
   AddChains(scale, checks);

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "compiler/ir/loop_func.h"
@@ -159,6 +160,9 @@ class KernelEmitter {
   // 1 / x of a normal number that has a normal reciprocal, off by one unit in the last place at
   // most, where one instruction does that for this type; null otherwise.
   virtual llvm::Value* ReciprocalInHardware(llvm::Value*) { return nullptr; }
+
+  // Where nobody looks at what a kernel gives, it fails with the message unless all lanes are true.
+  virtual void Require(llvm::Value*, const std::string&) {}
 
   // a * b + c, fused.
   llvm::Value* Fma(llvm::Value* x, llvm::Value* y, llvm::Value* z);

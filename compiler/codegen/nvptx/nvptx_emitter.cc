@@ -12,6 +12,7 @@ namespace stoker::codegen {
 namespace {
 
 constexpr std::uint64_t kSharedAlignment = 16;
+constexpr std::int64_t kLanes = 32;  // Of a warp.
 
 llvm::Function* KernelFunction(llvm::Module& module, const GpuMachine& machine,
                                const CudaSchedule& schedule, std::uint32_t num_operands) {
@@ -129,6 +130,32 @@ llvm::Value* NvptxEmitter::FromLane(llvm::Value* value, int mask) {
   word = b().CreateOr(b().CreateZExt(low, as_int),
                       b().CreateShl(b().CreateZExt(high, as_int), std::uint64_t{32}));
   return b().CreateBitCast(word, type);
+}
+
+// By what CUDA's assert() calls (CUDA C++ Programming Guide, assertion), which the driver has. One
+// thread of a warp says it.
+void NvptxEmitter::Require(llvm::Value* lanes, const std::string& message) {
+  constexpr unsigned kGlobalSpace = 1;
+  llvm::Type* pointer = b().getPtrTy();
+  const llvm::FunctionCallee fail =
+      module().getOrInsertFunction("__assertfail", b().getVoidTy(), pointer, pointer,
+                                   b().getInt32Ty(), pointer, b().getInt64Ty());
+  const auto text = [&](const std::string& characters) {
+    llvm::Constant* global = b().CreateGlobalString(characters, "text", kGlobalSpace, &module());
+    return b().CreateAddrSpaceCast(global, pointer);
+  };
+  llvm::Value* all =
+      ReduceLanes(lanes, [&](llvm::Value* x, llvm::Value* y) { return b().CreateAnd(x, y); });
+  If(b().CreateNot(all), [&] {
+    llvm::Value* failing = CallIntrinsic("llvm.nvvm.activemask", {});
+    llvm::Value* first = b().CreateBinaryIntrinsic(llvm::Intrinsic::cttz, failing, b().getTrue());
+    llvm::Value* lane = b().CreateAnd(ThreadIndex(), I64(kLanes - 1));
+    llvm::Value* is_first = b().CreateICmpEQ(b().CreateTrunc(lane, b().getInt32Ty()), first);
+    If(is_first, [&] {
+      b().CreateCall(
+          fail, {text(message), text("stoker"), b().getInt32(0), text("a compiled graph"), I64(1)});
+    });
+  });
 }
 
 llvm::Value* NvptxEmitter::Shared(std::int64_t bytes) {

@@ -1,6 +1,8 @@
 // NvptxEmitter: a kernel function for a GPU (cuda_kernel_abi.h), as one of its threads sees it.
 #pragma once
 
+#include <string>
+
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/machine/gpu_machine.h"
 #include "compiler/schedule/cuda/cuda_schedule.h"
@@ -34,6 +36,7 @@ class NvptxEmitter final : public KernelEmitter {
   void StoreShared(llvm::Value* base, llvm::Value* index, llvm::Value* value);
   llvm::Value* LoadShared(llvm::Value* base, llvm::Value* index, llvm::Type* type);
 
+  void Require(llvm::Value* lanes, const std::string& message) override;
   bool IndexesLanes() const override { return false; }
   bool BranchesOverLanes() const override { return true; }
 

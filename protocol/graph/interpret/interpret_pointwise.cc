@@ -187,6 +187,7 @@ constexpr Reference kReferences[] = {
      [](Evaluation& e) { MapUnary<Int, double>(e, [](double x) { return Int{std::isnan(x)}; }); },
      kNone},
     {kNot, kNone, InterpretNot},
+    {kRequire, kNone, [](Int x) { return x; }},
     {kConvert, InterpretConvert, InterpretConvert},
     {kBitcastConvert, InterpretBitcast, InterpretBitcast},
     {kAdd, [](double a, double b) { return a + b; }, [](Int a, Int b) { return WrapAdd(a, b); }},

@@ -268,6 +268,9 @@ bool GraphGenerator::Pointwise(OpKind kind, DType dtype) {
         x = Emit(OpKind::kAdd, {Emit(OpKind::kAbs, {x}), constant(dtype, 0.5)});
       }
     }
+    if (kind == OpKind::kRequire) {
+      return Emit(kind, {x}, {{AttrName::kMessage, std::string("it holds")}}).id != kNoValue;
+    }
     return Emit(kind, {x}).id != kNoValue;
   }
   Entry y = Operand(dtype, sizes, exact && chaining_);

@@ -124,7 +124,7 @@ _UNARY = {
     "erfc": torch.erfc, "log_gamma": torch.lgamma,
     "floor": torch.floor, "ceil": torch.ceil, "trunc": torch.trunc,
     "round_nearest_even": torch.round, "is_finite": torch.isfinite, "is_nan": torch.isnan,
-    "not": torch.bitwise_not}
+    "not": torch.bitwise_not, "require": torch.clone}
 _BINARY = {
     "add": torch.add, "subtract": torch.sub, "multiply": torch.mul, "remainder": torch.fmod,
     "maximum": torch.maximum, "minimum": torch.minimum, "atan2": torch.atan2,
@@ -133,7 +133,7 @@ _BINARY = {
     "shift_right_arithmetic": torch.bitwise_right_shift}
 _COMPARE = {"EQ": torch.eq, "NE": torch.ne, "LT": torch.lt, "LE": torch.le, "GT": torch.gt,
             "GE": torch.ge}
-_FLOAT_ONLY = set(_UNARY) - {"abs", "negate", "sign", "not"}
+_FLOAT_ONLY = set(_UNARY) - {"abs", "negate", "sign", "not", "require"}
 
 
 _WORD = 2**32 - 1

@@ -39,6 +39,7 @@ class GraphText:
         self.name = name
         self._absent = absent
         self.has_fast_f64 = False  # On the target: at half the rate of f32.
+        self.has_attention = lambda q, k, v, mask: True  # A kernel for that, on the target.
         self.inputs = []  # [(Value, is parameter)]
         self.maker = None  # A name of what nodes are being made for.
         # Value -> the tensor it is known to be from shapes alone, or None.
@@ -108,6 +109,11 @@ class GraphText:
 
     def unary(self, op, x):
         return self.node(op, (x,), "", x.dtype, x.shape)
+
+    def require(self, x, message):
+        """`x`, a bool. A kernel on a GPU fails with the message where it does not hold."""
+        printable = "".join(each for each in message if " " <= each <= "~" and each not in '"\\\\')
+        return self.node("require", (x,), f' {{message="{printable}"}}', x.dtype, x.shape)
 
     def predicate(self, op, x):
         return self.node(op, (x,), "", "bool", x.shape)
@@ -297,6 +303,8 @@ class GraphText:
         return self.node("convolution", (x, w), attributes, x.dtype, shape)
 
     def attention(self, q, k, v, mask, scale, causal):
+        if not self.has_attention(q, k, v, mask):
+            raise NoKernel("the libraries' attention is as fast or the only one")
         numbers((q.shape[3], v.shape[3]))  # There is a kernel for each size of heads.
         operands = (q, k, v) if mask is None else (q, k, v, mask)
         attributes = f' {{scale={float(scale)!r}, causal={number(causal, "bool")}}}'
@@ -391,6 +399,11 @@ class GraphText:
         for bound in others:
             result = self.binary("and", result, bound)
         return result
+
+    def required(self, checks, limits):
+        """The same, which a kernel on a GPU fails without."""
+        said = dict.fromkeys(check.message.replace(" {index}", "").format(size=check.size) for check in checks)
+        return self.require(self.within(checks, limits), "; ".join(said))
 
     def _limit(self, kind, indices):
         """Or 0, so that it is no input and the two differ."""

@@ -1,5 +1,7 @@
 """One segment in the making: what is mapped to nodes of a graph's text, and what comes in and goes out."""
 
+import functools
+
 import torch
 
 from ..aten_ops import Unsupported
@@ -20,6 +22,7 @@ class Level(Mapping):
     def __init__(self, lowering):
         super().__init__(GraphText(absent=targets.ABSENT[lowering.device.type]), lowering.device)
         self.lowering = lowering
+        self.text.has_attention = functools.partial(targets.has_attention, lowering.device.type)
         self.text.evaluate = self._evaluate
         self.imports = []  # (fx node, Layout), in the order of the text's inputs.
         self.exports = {}  # fx node -> None: what is needed outside, in order.
@@ -103,7 +106,7 @@ class Level(Mapping):
         checks, limits = self.text.checks_of(nodes)
         if not checks:
             return inputs, nodes, returned, checks
-        returned = [*returned, *(limits if self.lowering.reads_limits else [self.text.within(checks, limits)])]
+        returned = [*returned, *(limits if self.lowering.reads_limits else [self.text.required(checks, limits)])]
         return *self.text.live(returned), returned, checks
 
     def _physical(self, node, value):

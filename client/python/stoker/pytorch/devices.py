@@ -6,7 +6,6 @@ from . import facts
 from .names import GPUS
 
 CPU = torch.device("cpu")
-_MAX_ASSERTION_BYTES = 254  # aten::_assert_async on a GPU.
 
 
 def may_run_on_gpus():
@@ -46,12 +45,6 @@ def placed(argument, device):
 def stream_of(device):
     """The address of PyTorch's current stream there."""
     return torch._C._cuda_getCurrentRawStream(device.index)
-
-
-def assert_later(condition, message):
-    """The device fails with the message when it comes to this, and the condition, a bool there, does not hold."""
-    kept = message.encode()[:_MAX_ASSERTION_BYTES].decode(errors="ignore")
-    torch._assert_async(condition, kept)
 
 
 def is_capturing():

@@ -8,6 +8,7 @@ import ctypes
 import torch
 
 from ..pytorch import devices
+from ..pytorch.native.addresses import Addresses
 from . import gpu_memory
 from .laid_out import as_laid_out, buffer_of, taker, with_strides
 from .loaded import Loaded
@@ -41,24 +42,25 @@ class SizedOnCuda:
         self._take_held = taker([source.slot for _, source in inputs if source.parameter])
         self._others = [(place, source.slot, source.layout) for place, source in inputs if not source.parameter]
         self._pointers = ctypes.c_void_p * len(inputs)
-        # (addresses of what is held, the pointers with those of them that kernels read as they lie, the rest of them)
-        self._noted = (None, bytes(ctypes.sizeof(self._pointers)), [])
+        # (addresses of what is held, the pointers with those of them that kernels read as they lie, the rest of them), or
+        # None
+        self._noted = None
         self._symbols = (ctypes.c_int64 * len(symbols))(*symbols) if symbols else None
         self._outputs = [
             (output.dtype, output.layout, *buffer_of(output.layout)) for output in segment.outputs]
-        self._checks = segment.checks
-        self._message = "; ".join(dict.fromkeys(map(_words_of, segment.checks)))
-        self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + bool(segment.checks))
+        # Beside them, whether indices are within bounds, which nobody reads: a kernel fails where they are not.
+        self._checks = bool(segment.checks)
+        self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + self._checks)
 
     def __call__(self, slots):
         """The output tensors, given the tensor of each slot. What was computed from an index out of bounds is nobody's, and
         the GPU says so later, as PyTorch's own kernels do."""
         device = self._device
-        held = self._take_held(slots)
-        addresses, pointers, rest = self._noted
-        now = tuple(map(_pointer, held))
-        if now != addresses:
-            _, pointers, rest = self._note(now, held)
+        held = list(self._take_held(slots))
+        noted = self._noted
+        if noted is None or not noted[0].are_of(held):
+            noted = self._note(held)
+        _, pointers, rest = noted
         pointers = self._pointers.from_buffer_copy(pointers)
         kept = []
         for place, slot, layout in self._others:
@@ -80,28 +82,22 @@ class SizedOnCuda:
         self._executable.run((
             pointers, len(pointers), symbols, 0 if symbols is None else len(symbols), results, len(results),
             devices.stream_of(device)))
-        if self._checks:
-            devices.assert_later(within, self._message)
         return [
             buffer if layout.order is not None else with_strides(buffer, layout)
             for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
 
-    def _note(self, addresses, held):
+    def _note(self, held):
         pointers = self._pointers()
         rest = []
         for number, (tensor, (place, layout)) in enumerate(zip(held, self._held)):
             if self._on_device(tensor, layout) is tensor:
-                pointers[place] = addresses[number]
+                pointers[place] = _pointer(tensor)
             else:
                 rest.append(number)
-        self._noted = noted = addresses, bytes(pointers), rest
+        self._noted = noted = Addresses(held, range(len(held))), bytes(pointers), rest
         return noted
 
     def _on_device(self, tensor, layout):
         if tensor.device != self._device:  # A scalar of the CPU, which a kernel fills in.
             return torch.empty((), dtype=tensor.dtype, device=self._device).fill_(tensor)
         return as_laid_out(tensor, layout)
-
-
-def _words_of(check):
-    return check.message.replace(" {index}", "").format(size=check.size)

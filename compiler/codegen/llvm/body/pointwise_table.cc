@@ -96,6 +96,11 @@ Value* Compare(Arithmetic& lanes, const BodyInstr& instr, Args args) {
   return lanes.Compare(instr.direction, args[0], args[1]);
 }
 
+Value* Require(Arithmetic& lanes, const BodyInstr& instr, Args args) {
+  lanes.emitter().Require(args[0], instr.message);
+  return args[0];
+}
+
 constexpr PointwiseEmitter kEmitters[] = {
     {OpKind::kAbs, Basic<&Arithmetic::Abs>, 0, 0},
     {OpKind::kNegate, Basic<&Arithmetic::Negate>, 0, 0},
@@ -148,6 +153,7 @@ constexpr PointwiseEmitter kEmitters[] = {
     {OpKind::kClamp, Basic<&Arithmetic::Clamp>, 0, 0},
     {OpKind::kErfc, Function<&ExpLog::Erfc>, 6, 4.75, 6.5},
     {OpKind::kLogGamma, Function<&LogGammaLanes::LogGamma>, 0.51, 8},
+    {OpKind::kRequire, Require, 0, 0},
 };
 static_assert(HasEveryPointwiseOp(kEmitters));
 

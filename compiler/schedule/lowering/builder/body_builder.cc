@@ -280,6 +280,9 @@ Result<std::uint32_t> BodyBuilder::Pointwise(const Node& node, const ElementInde
   if (node.kind == OpKind::kConvert) return EmitConvert(args[0], from, to);
   const std::uint32_t result = EmitPointwise(node.kind, ComputeType(to), std::move(args));
   if (node.kind == OpKind::kCompare) body_.instrs[result].direction = DirectionOf(node);
+  if (node.kind == OpKind::kRequire) {
+    body_.instrs[result].message = node.attributes.String(AttrName::kMessage);
+  }
   return result;
 }
 

@@ -179,6 +179,7 @@ TEST(Interpreter, Integers_Wrap) {
       {"not", DType::kI8, {{0, 5}}, {-1, -6}},
       {"not", DType::kU8, {{0}}, {255}},
       {"not", DType::kBool, {{0, 1}}, {1, 0}},
+      {"require {message=\"it holds\"}", DType::kBool, {{0, 1}}, {0, 1}},
       {"xor", DType::kBool, {{0, 1, 1}, {1, 1, 0}}, {1, 0, 1}},
       {"shift_left", DType::kI8, {{1, 1, 1, 1}, {3, 7, 8, -1}}, {8, -128, 0, 0}},
       {"shift_right_arithmetic", DType::kI8, {{-128, -128, 64}, {3, 9, 9}}, {-16, -1, 0}},

@@ -84,7 +84,6 @@ NAMES = (
     Name("torch._C:_get_cudnn_benchmark", (GPUS,), "how cuDNN computes one"),
     Name("torch._C:_get_cudnn_deterministic", (GPUS,), "the same"),
     Name("torch._C:_get_deterministic_algorithms", (GPUS,), "the same"),
-    Name("torch:_assert_async", (GPUS,), "an index out of bounds, said by the device"),
     Name("torch._C:_cuda_getCurrentRawStream", (), "the stream that a program computes on, with a GPU alone"),
     Name("torch._C:_cuda_getDevice", (), "the GPU that a program computes on, the same"),
     Name("torch._C:_cuda_cudaCachingAllocator_raw_alloc", (), "memory that a call works in, the same"),

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/codegen/codegen.h"
+#include "tests/unit/compiler/codegen/body_builder.h"
 #include "tests/unit/compiler/codegen/kernel_runner.h"
 #include "tests/unit/compiler/codegen/nvptx/thread_emulation.h"
 #include "tests/unit/compiler/codegen/random_loop.h"
@@ -166,6 +168,60 @@ TEST(CudaLoopTest, LoopsSideBySide_MatchInterpreter) {
   ASSERT_TRUE(scheduled.ok()) << scheduled.error().message;
   SCOPED_TRACE(ToString(*scheduled));
   CheckBuffers(*scheduled, {}, inputs, expected, dtypes);
+}
+
+// out = are all 100 of a row? It is required of each row.
+LoopFunc RequiredRows(std::int64_t rows) {
+  LoopFunc func;
+  func.dims = {rows, 100};
+  func.num_outer = 1;
+  func.operands = {{DType::kBool, false, false}, {DType::kBool, true, false}};
+  Stage reduce;
+  reduce.loops = {1};
+  BodyBuilder b(reduce.body);
+  reduce.reductions = {{0,
+                        b.Load(At(0, DType::kBool, Affine({{0, 100}, {1, 1}}))),
+                        Combine::kAnd,
+                        DType::kBool,
+                        {1}}};
+  Stage require;
+  BodyBuilder c(require.body);
+  const std::uint32_t result = c.Op(OpKind::kRequire, {c.Input(0, DType::kBool)});
+  require.body.instrs[result].message = "row \"is\" full";
+  require.stores = {{result, At(1, DType::kBool, Affine({{0, 1}}))}};
+  func.stages = {reduce, require};
+  return func;
+}
+
+TEST(CudaLoopTest, Require_WhatDoesNotHold_FailsTheKernel) {
+  for (const std::int64_t rows : {1, 5, 300}) {
+    const auto candidates = Candidates(RequiredRows(rows), Hopper()).value();
+    for (const ScheduledKernel& scheduled : candidates) {
+      SCOPED_TRACE(ToString(scheduled));
+      const auto kernel = EmulatedKernel::Make(scheduled, Hopper()).value();
+      std::string in(static_cast<std::size_t>(rows * 100), 1);
+      std::string out(static_cast<std::size_t>(rows), 7);
+      EmulatedKernel::TakeFailures();
+      kernel->Run({in.data(), out.data()});
+      EXPECT_EQ(EmulatedKernel::TakeFailures(), 0);
+      EXPECT_EQ(out, std::string(static_cast<std::size_t>(rows), 1));
+      in.back() = 0;
+      kernel->Run({in.data(), out.data()});
+      EXPECT_GT(EmulatedKernel::TakeFailures(), 0);
+      EXPECT_EQ(out.back(), 0);
+    }
+  }
+}
+
+TEST(CudaLoopTest, Require_IsWhatTheDriverKnows) {
+  const auto scheduled = ScheduleKernel(RequiredRows(5), Hopper()).value();
+  const auto code = GenerateKernel(scheduled, Hopper());
+  if (!code.ok() && code.error().code == ErrorCode::kFailedPrecondition) {
+    GTEST_SKIP() << code.error().message;
+  }
+  ASSERT_TRUE(code.ok()) << code.error().message;
+  EXPECT_THAT(code->elf, testing::HasSubstr("__assertfail"));
+  EXPECT_THAT(code->elf, testing::HasSubstr("row \"is\" full"));
 }
 
 }  // namespace

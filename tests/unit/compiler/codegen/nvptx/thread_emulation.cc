@@ -13,10 +13,14 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <map>
+#include <utility>
 
 #include "compiler/codegen/nvptx/nvptx_kernel.h"
 #include "compiler/codegen/x86/elf_image.h"
@@ -32,7 +36,10 @@ namespace {
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
 
 // What a thread waits for.
-enum class Wait { kNothing, kBarrier, kShuffle, kDone };
+enum class Wait { kNothing, kBarrier, kExchange, kDone };
+
+constexpr std::size_t kWarp = 32;
+using Words = std::array<std::uint32_t, 6>;  // What a thread gives the others of its warp.
 
 class Block {
  public:
@@ -70,17 +77,54 @@ class Block {
 
   static std::uint32_t ThreadIndex() { return static_cast<std::uint32_t>(current->thread_); }
   static std::uint32_t BlockIndex() { return current->number_; }
+  static std::uint32_t ActiveMask() { return 1U << current->thread_ % kWarp; }  // By itself.
   static void Barrier(std::uint32_t) { current->Yield(Wait::kBarrier); }
   static std::uint32_t Shuffle(std::uint32_t, std::uint32_t value, std::uint32_t mask,
                                std::uint32_t) {
-    Block& block = *current;
-    Fiber& mine = block.fibers_[block.thread_];
-    const int turn = mine.turn ^= 1;  // Others may still read what was given before.
-    mine.given[turn] = value;
-    block.Yield(Wait::kShuffle);
-    const std::size_t from = block.thread_ ^ mask;
-    STOKER_CHECK(from < block.fibers_.size() && from / 32 == block.thread_ / 32);
-    return block.fibers_[from].given[turn];
+    const int turn = current->Give({value});
+    const std::size_t from = current->thread_ % kWarp ^ mask;
+    return current->GivenBy(from, turn)[0];
+  }
+
+  // mma.sync m16n8k16 (PTX ISA, fragments of matrices of 16-bit floats).
+  template <float (*kNumber)(std::uint32_t bits)>
+  static void Multiply(float* sums, std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
+                       std::uint32_t a3, std::uint32_t b0, std::uint32_t b1, float c0, float c1,
+                       float c2, float c3) {
+    const int turn = current->Give({a0, a1, a2, a3, b0, b1});
+    const std::size_t lane = current->thread_ % kWarp;
+    const std::array<float, 4> before = {c0, c1, c2, c3};
+    for (std::size_t i = 0; i < 4; ++i) {
+      double sum = before[i];
+      const std::size_t column = lane % 4 * 2 + i % 2;
+      for (std::size_t k = 0; k < 16; ++k) {
+        const std::size_t from = k % 8 / 2;
+        const auto half = [&](std::uint32_t word) { return kNumber(word >> k % 2 * 16 & 0xffff); };
+        const std::uint32_t lhs = current->GivenBy(lane / 4 * 4 + from, turn)[i / 2 + k / 8 * 2];
+        sum += double{half(lhs)} * half(current->GivenBy(column * 4 + from, turn)[4 + k / 8]);
+      }
+      sums[i] = static_cast<float>(sum);
+    }
+  }
+
+  // ldmatrix m8n8.x4 (PTX ISA).
+  template <bool kTransposed>
+  static void LoadMatrices(std::uint32_t* matrices, const std::uint16_t* row) {
+    const auto address = reinterpret_cast<std::uint64_t>(row);
+    STOKER_CHECK(address % 16 == 0);
+    const int turn = current->Give(
+        {static_cast<std::uint32_t>(address), static_cast<std::uint32_t>(address >> 32)});
+    const std::size_t lane = current->thread_ % kWarp;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const auto at = [&](std::size_t y, std::size_t x) {
+        const Words& given = current->GivenBy(i * 8 + y, turn);
+        const auto address = std::uint64_t{given[1]} << 32 | given[0];
+        return std::uint32_t{reinterpret_cast<const std::uint16_t*>(address)[x]};
+      };
+      const std::size_t y = lane / 4;
+      const std::size_t x = lane % 4 * 2;
+      matrices[i] = kTransposed ? at(x, y) | at(x + 1, y) << 16 : at(y, x) | at(y, x + 1) << 16;
+    }
   }
 
  private:
@@ -88,8 +132,22 @@ class Block {
     ucontext_t context;
     Wait wait = Wait::kNothing;
     int turn = 0;
-    std::uint32_t given[2] = {};
+    std::array<Words, 2> given{};
   };
+
+  // Returns when all have given theirs; in which turn, for others may still read what was given
+  // before.
+  int Give(const Words& words) {
+    Fiber& mine = fibers_[thread_];
+    mine.turn ^= 1;
+    mine.given[static_cast<std::size_t>(mine.turn)] = words;
+    Yield(Wait::kExchange);
+    return mine.turn;
+  }
+  const Words& GivenBy(std::size_t lane, int turn) const {
+    STOKER_CHECK(lane < kWarp);
+    return fibers_.at(thread_ / kWarp * kWarp + lane).given[static_cast<std::size_t>(turn)];
+  }
 
   static void Enter() {
     current->body_();
@@ -144,6 +202,58 @@ float FlushedExp2Approx(float x) { return Flushed(Exp2Approx(Flushed(x))); }
 float ReciprocalRootApprox(float x) { return Missed(1 / std::sqrt(x), 2); }
 float FlushedReciprocalApprox(float x) { return Flushed(Missed(1 / Flushed(x), 1)); }
 
+// ---- Halves of registers
+
+float BF16(std::uint32_t bits) { return std::bit_cast<float>(bits << 16); }
+
+float F16(std::uint32_t bits) {
+  const auto exponent = static_cast<int>(bits >> 10 & 31);
+  const auto digits = static_cast<float>(bits & 0x3ff);
+  float value = std::ldexp(digits, -24);
+  if (exponent == 31) {
+    value = digits == 0 ? std::numeric_limits<float>::infinity()
+                        : std::numeric_limits<float>::quiet_NaN();
+  } else if (exponent != 0) {
+    value = std::ldexp(digits + 0x400, exponent - 25);
+  }
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+
+// A call of `function`, which writes the four results to where its first argument says; 16-bit
+// pairs are words to it.
+llvm::Value* CallForFour(Builder& b, llvm::CallInst* call, llvm::Value* function) {
+  llvm::Function* kernel = call->getFunction();
+  Builder entry(&kernel->getEntryBlock(), kernel->getEntryBlock().begin());
+  llvm::Type* lane = call->getType()->getStructElementType(0);
+  llvm::Value* results = entry.CreateAlloca(llvm::ArrayType::get(lane, 4));
+  std::vector<llvm::Value*> arguments = {results};
+  std::vector<llvm::Type*> types = {results->getType()};
+  for (llvm::Value* argument : call->args()) {
+    llvm::Type* type = argument->getType();
+    if (type->isVectorTy()) argument = b.CreateBitCast(argument, b.getInt32Ty());
+    if (type->isPointerTy()) argument = b.CreateAddrSpaceCast(argument, b.getPtrTy());
+    arguments.push_back(argument);
+    types.push_back(argument->getType());
+  }
+  b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), types, false), function, arguments);
+  llvm::Value* all = llvm::PoisonValue::get(call->getType());
+  for (unsigned i = 0; i < 4; ++i) {
+    llvm::Value* at = b.CreateConstInBoundsGEP1_64(lane, results, i);
+    all = b.CreateInsertValue(all, b.CreateLoad(lane, at), i);
+  }
+  return all;
+}
+
+thread_local int assertions_failed = 0;
+
+void FailAssertion(const char*, const char*, std::uint32_t, const char*, std::uint64_t) {
+  ++assertions_failed;
+}
+
+bool IsOfGpus(const llvm::Function& function) {
+  return function.getName().starts_with("llvm.nvvm.") || function.getName() == "__assertfail";
+}
+
 // Calls of what only a GPU has become calls of Block, or of these.
 void ReplaceIntrinsics(llvm::Module& module) {
   std::vector<llvm::CallInst*> calls;
@@ -152,7 +262,7 @@ void ReplaceIntrinsics(llvm::Module& module) {
       for (llvm::Instruction& instruction : block) {
         auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
         if (call != nullptr && call->getCalledFunction() != nullptr &&
-            call->getCalledFunction()->getName().starts_with("llvm.nvvm.")) {
+            IsOfGpus(*call->getCalledFunction())) {
           calls.push_back(call);
         }
       }
@@ -161,7 +271,30 @@ void ReplaceIntrinsics(llvm::Module& module) {
   for (llvm::CallInst* call : calls) {
     Builder b(call);
     llvm::Value* target = nullptr;
+    bool gives_four = false;
     switch (call->getIntrinsicID()) {
+      case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16:
+        target = AddressOf(b, &Block::Multiply<BF16>);
+        gives_four = true;
+        break;
+      case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32:
+        target = AddressOf(b, &Block::Multiply<F16>);
+        gives_four = true;
+        break;
+      case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16:
+        target = AddressOf(b, &Block::LoadMatrices<false>);
+        gives_four = true;
+        break;
+      case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16:
+        target = AddressOf(b, &Block::LoadMatrices<true>);
+        gives_four = true;
+        break;
+      case llvm::Intrinsic::not_intrinsic:
+        target = AddressOf(b, &FailAssertion);
+        break;
+      case llvm::Intrinsic::nvvm_activemask:
+        target = AddressOf(b, &Block::ActiveMask);
+        break;
       case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x:
         target = AddressOf(b, &Block::ThreadIndex);
         break;
@@ -189,8 +322,13 @@ void ReplaceIntrinsics(llvm::Module& module) {
       default:
         STOKER_CHECK(false);
     }
-    const std::vector<llvm::Value*> arguments(call->arg_begin(), call->arg_end());
-    llvm::CallInst* made = b.CreateCall(call->getFunctionType(), target, arguments);
+    llvm::Value* made = nullptr;
+    if (gives_four) {
+      made = CallForFour(b, call, target);
+    } else {
+      const std::vector<llvm::Value*> arguments(call->arg_begin(), call->arg_end());
+      made = b.CreateCall(call->getFunctionType(), target, arguments);
+    }
     call->replaceAllUsesWith(made);
     call->eraseFromParent();
   }
@@ -251,6 +389,11 @@ void ReplaceRoundings(llvm::Module& module) {
       auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
       if (store != nullptr) {
         store->setOperand(0, rounded);
+        continue;
+      }
+      if (auto* cast = llvm::dyn_cast<llvm::BitCastInst>(user)) {
+        cast->replaceAllUsesWith(Builder(cast).CreateBitCast(rounded, cast->getType()));
+        cast->eraseFromParent();
         continue;
       }
       auto* lane = llvm::dyn_cast<llvm::ExtractElementInst>(user);
@@ -352,6 +495,8 @@ Result<std::unique_ptr<EmulatedKernel>> EmulatedKernel::Make(const ScheduledKern
       reinterpret_cast<void (*)(const std::uint64_t*)>(dlsym(kernel->library_, kKernelSymbol));
   return kernel;
 }
+
+int EmulatedKernel::TakeFailures() { return std::exchange(assertions_failed, 0); }
 
 EmulatedKernel::~EmulatedKernel() {
   if (library_ != nullptr) dlclose(library_);

@@ -28,6 +28,9 @@ class EmulatedKernel {
   // The same with what a launch is given.
   void RunBlocks(std::int64_t blocks, const std::uint64_t* parameters) const;
 
+  // How many assertions of kernels have failed in this thread since it was asked last.
+  static int TakeFailures();
+
  private:
   EmulatedKernel() = default;
 
