@@ -13,6 +13,8 @@ std::string OperandText(const char* name, const AttentionOperand& operand) {
 
 }  // namespace
 
+std::uint32_t NumOperands(const AttentionFunc& func) { return func.has_mask ? 5 : 4; }
+
 std::string ToString(const AttentionFunc& func) {
   std::string text = "attention {\n  batch " + func.batch.ToString() + " heads " +
                      func.heads.ToString() + " kv_heads " + func.kv_heads.ToString() + " queries " +

@@ -30,6 +30,7 @@ struct AttentionFunc {
   AttentionOperand mask;  // Stride 0 where the mask broadcasts; dtype bool or a float type.
 };
 
+std::uint32_t NumOperands(const AttentionFunc& func);
 std::string ToString(const AttentionFunc& func);
 Status Verify(const AttentionFunc& func);
 

@@ -42,8 +42,9 @@ struct GpuBlockLimits {
   int threads = 256;
   // Threads that keep every SM of a large GPU busy: half of those that 132 SMs hold.
   std::int64_t wanted_threads = std::int64_t{1} << 17;
-  int access_bytes = 16;  // The widest access of one thread.
-  int line_bytes = 128;   // What the accesses of a team should at least cover together.
+  int multiprocessors = 132;  // Of a large GPU.
+  int access_bytes = 16;      // The widest access of one thread.
+  int line_bytes = 128;       // What the accesses of a team should at least cover together.
   // A thread of pointwise work loads so many bytes before it needs the first, to hide the time that
   // memory takes; not where there are too few points to fill the GPU.
   int bytes_in_flight = 16;

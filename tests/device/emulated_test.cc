@@ -23,6 +23,7 @@ namespace {
 
 std::size_t OperandsOf(const LoopFunc& func) { return func.operands.size(); }
 std::size_t OperandsOf(const JoinedFunc& func) { return NumOperands(func); }
+std::size_t OperandsOf(const AttentionFunc& func) { return NumOperands(func); }
 std::size_t OperandsOf(const ScanFunc& func) { return NumOperands(func); }
 std::size_t OperandsOf(const SortFunc& func) { return NumOperands(func); }
 std::size_t OperandsOf(const ScatterFunc& func) { return NumOperands(func); }

@@ -41,6 +41,13 @@ class GraphText {
     row_ = std::string(dtype) + row_.substr(row_.find('['));
   }
 
+  std::string Attention(const std::vector<std::string>& operands, bool causal,
+                        const std::string& type) {
+    std::string list;
+    for (const std::string& operand : operands) list += (list.empty() ? "" : ", ") + operand;
+    return Node("attention(" + list + ") {scale=0.125, causal=" + (causal ? "true" : "false") + "}",
+                type);
+  }
   std::string Gelu(const std::string& x) {
     const std::string erf = Op("erf", Op("multiply", x, Constant("0.7071067811865476")));
     return Op("multiply", Op("multiply", x, Constant("0.5")), Op("add", erf, Constant("1")));
@@ -380,6 +387,43 @@ std::string ShallowWaterGraph(std::int64_t n, int steps) {
     v = next_v;
   }
   return g.Return({h, u, v});
+}
+
+std::string AttentionGraph(const AttentionShape& shape, std::string_view dtype, bool causal) {
+  GraphText g(1, 1, dtype);
+  const auto type = [&](std::int64_t heads, std::int64_t rows, std::int64_t head) {
+    return std::string(dtype) + "[" + std::to_string(shape.batch) + "," + std::to_string(heads) +
+           "," + std::to_string(rows) + "," + std::to_string(head) + "]";
+  };
+  const std::string q = g.Input("q", type(shape.heads, shape.queries, shape.head));
+  const std::string k = g.Input("k", type(shape.kv_heads, shape.keys, shape.head));
+  const std::string v = g.Input("v", type(shape.kv_heads, shape.keys, shape.value));
+  return g.Return({g.Attention({q, k, v}, causal, type(shape.heads, shape.queries, shape.value))});
+}
+
+std::string JoinedAttentionGraph(const AttentionShape& shape, std::string_view dtype, bool causal) {
+  GraphText g(1, 1, dtype);
+  const std::string start = std::string(dtype) + "[" + std::to_string(shape.batch) + ",";
+  const std::string queries = std::to_string(shape.queries);
+  const std::string heads = std::to_string(shape.heads);
+  const std::string head = std::to_string(shape.head);
+  const std::int64_t columns = shape.heads * shape.head;
+  const std::string whole = start + queries + "," + std::to_string(columns) + "]";
+  const std::string x = g.Input("x", start + queries + "," + std::to_string(3 * columns) + "]");
+  std::vector<std::string> parts;
+  for (int i = 0; i < 3; ++i) {
+    std::string part = g.Node("slice(" + x + ") {start=[0,0," + std::to_string(i * columns) +
+                                  "], limit=[" + std::to_string(shape.batch) + "," + queries + "," +
+                                  std::to_string((i + 1) * columns) + "], stride=[1,1,1]}",
+                              whole);
+    part = g.Node("reshape(" + part + ")", start + queries + "," + heads + "," + head + "]");
+    parts.push_back(g.Node("transpose(" + part + ") {dims=[0,2,1,3]}",
+                           start + heads + "," + queries + "," + head + "]"));
+  }
+  std::string result = g.Attention(parts, causal, start + heads + "," + queries + "," + head + "]");
+  result = g.Node("transpose(" + result + ") {dims=[0,2,1,3]}",
+                  start + queries + "," + heads + "," + head + "]");
+  return g.Return({g.Node("reshape(" + result + ")", whole)});
 }
 
 }  // namespace stoker::device_test

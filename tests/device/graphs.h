@@ -49,4 +49,12 @@ std::string SlicesGraph(std::int64_t n, std::string_view dtype);
 // `steps` steps of the shallow-water equations on an n by n torus, f32.
 std::string ShallowWaterGraph(std::int64_t n, int steps);
 
+struct AttentionShape {
+  std::int64_t batch, heads, kv_heads, queries, keys;
+  std::int64_t head, value;  // Numbers of a head.
+};
+std::string AttentionGraph(const AttentionShape& shape, std::string_view dtype, bool causal);
+// Queries, keys and values side by side in one input, [batch, queries, 3 * heads * head].
+std::string JoinedAttentionGraph(const AttentionShape& shape, std::string_view dtype, bool causal);
+
 }  // namespace stoker::device_test

@@ -55,6 +55,14 @@ constexpr double kPeakBF16 = 790e12;
 constexpr double kPeakF32 = 60e12;
 constexpr double kPeakF64 = 60e12;
 
+void AddAttention(const std::string& name, const AttentionShape& shape, bool causal,
+                  std::vector<ProductRow>& rows) {
+  const double products = static_cast<double>(shape.batch * shape.heads * shape.queries) *
+                          static_cast<double>(shape.keys * (shape.head + shape.value));
+  rows.push_back({"attention " + name, JoinedAttentionGraph(shape, "bf16", causal),
+                  (causal ? 1 : 2) * products, kPeakBF16});
+}
+
 std::vector<ProductRow> ProductRows(int scale) {
   std::vector<ProductRow> rows;
   const auto add = [&](const std::string& what, const Linear& linear, const char* dtype,
@@ -67,6 +75,7 @@ std::vector<ProductRow> ProductRows(int scale) {
   };
   if (scale == 0) {
     add("square", {4, 8, 8}, "bf16", kPeakBF16);
+    AddAttention("small", {1, 1, 1, 20, 20, 16, 16}, true, rows);
     return rows;
   }
   for (const std::int64_t n : {1024, 4096, 8192}) {
@@ -83,6 +92,12 @@ std::vector<ProductRow> ProductRows(int scale) {
     add(of + " down", {tokens, 768, 3072, true, true}, "bf16", kPeakBF16);
   }
   add("gpt2 head", {128, 50257, 768}, "bf16", kPeakBF16);
+  AddAttention("bert b8", {8, 12, 12, 128, 128, 64, 64}, false, rows);
+  AddAttention("gpt2", {1, 12, 12, 128, 128, 64, 64}, true, rows);
+  AddAttention("vit b8", {8, 12, 12, 197, 197, 64, 64}, false, rows);
+  AddAttention("gpt2 b8, 512", {8, 12, 12, 512, 512, 64, 64}, true, rows);
+  AddAttention("llama, 1024", {4, 32, 32, 1024, 1024, 128, 128}, true, rows);
+  AddAttention("2048", {2, 16, 16, 2048, 2048, 64, 64}, false, rows);
   return rows;
 }
 

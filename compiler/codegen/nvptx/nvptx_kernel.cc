@@ -2,6 +2,7 @@
 
 #include <llvm/Target/TargetMachine.h>
 
+#include "compiler/codegen/nvptx/emit_cuda_attention.h"
 #include "compiler/codegen/nvptx/emit_cuda_loop.h"
 #include "compiler/codegen/nvptx/emit_cuda_ordered.h"
 #include "compiler/codegen/nvptx/nvptx_target.h"
@@ -24,6 +25,11 @@ void Emit(const LoopFunc& func, const CudaSchedule& schedule, const GpuMachine& 
 void Emit(const JoinedFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
           llvm::Module& module) {
   EmitCudaJoined(func, schedule, machine, module);
+}
+
+void Emit(const AttentionFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,
+          llvm::Module& module) {
+  EmitCudaAttention(func, schedule, machine, module);
 }
 
 void Emit(const ScanFunc& func, const CudaSchedule& schedule, const GpuMachine& machine,

@@ -146,10 +146,7 @@ std::vector<SymDim> DimsOf(const AttentionFunc& func, const AttentionPlan& plan)
                             plan.group, plan.query_blocks, plan.group * plan.query_blocks}) {
     dims.Add(dim);
   }
-  for (const AttentionOperand* operand : {&func.q, &func.k, &func.v, &func.out, &func.mask}) {
-    dims.Add(operand->offset);
-    for (const SymDim& stride : operand->strides) dims.Add(stride);
-  }
+  dims.Add(func);
   return std::move(dims).Take();
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/schedule/cuda/attention_schedule.h"
 #include "compiler/schedule/cuda/joined_schedule.h"
 #include "compiler/schedule/cuda/loop_schedule.h"
 #include "compiler/schedule/cuda/ordered_schedule.h"
@@ -18,7 +19,7 @@ constexpr std::int64_t kParameterBytes = 8;  // A pointer or an i64.
 
 Error NoSchedule(std::string_view kind) {
   return Unimplemented("There is no CUDA schedule for a " + std::string(kind) +
-                       "; there is one for loops, scans, sorts and scatters.");
+                       "; there is one for loops, attention, scans, sorts and scatters.");
 }
 
 Status CheckLimits(const CudaSchedule& schedule, std::size_t operands, const GpuMachine& machine) {
@@ -67,8 +68,9 @@ Result<CudaKernel> Scheduled(const ContractionFunc&, const GpuMachine&) {
 Result<CudaKernel> Scheduled(const PackFunc&, const GpuMachine&) {
   return NoSchedule("packing of a right operand");
 }
-Result<CudaKernel> Scheduled(const AttentionFunc&, const GpuMachine&) {
-  return NoSchedule("kernel of attention");
+Result<CudaKernel> Scheduled(const AttentionFunc& func, const GpuMachine& machine) {
+  STOKER_TRY(CudaSchedule schedule, cuda::ScheduleAttention(func, machine));
+  return Finished(func, std::move(schedule), NumOperands(func), machine);
 }
 Result<CudaKernel> Scheduled(const ScanFunc& func, const GpuMachine& machine) {
   return Finished(func, cuda::ScheduleScan(func, machine), NumOperands(func), machine);
@@ -102,6 +104,11 @@ std::string HowText(const JoinedSchedule& joined) {
             " a thread";
   }
   return text;
+}
+
+std::string HowText(const AttentionSchedule& attention) {
+  return "attention, " + std::to_string(AttentionSchedule::kQueries) +
+         " queries a warp, tiles of " + std::to_string(attention.keys) + " keys";
 }
 
 std::string HowText(const ThreadSchedule& threads) {

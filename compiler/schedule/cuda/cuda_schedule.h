@@ -58,12 +58,22 @@ struct ThreadSchedule {
   std::vector<int> dims;
 };
 
+// Attention: each warp has some queries, for which it keeps the sums in registers. All warps of a
+// block load a tile of keys and values to shared memory together, while they compute with the one
+// before.
+struct AttentionSchedule {
+  static constexpr int kQueries = 16;  // Of a warp: the rows of one product of its tensor core.
+  int keys = 64;                       // Of a tile.
+};
+
 struct CudaSchedule {
   int threads = 0;  // Of a block, along x.
   int width = 1;    // Elements of a vector: a power of 2; the widest of loops side by side.
   // Blocks that an SM holds at a time: what limits the registers of a thread.
   int blocks_per_sm = 1;
-  std::variant<PointSchedule, RowSchedule, ColumnSchedule, JoinedSchedule, ThreadSchedule> how;
+  std::variant<PointSchedule, RowSchedule, ColumnSchedule, JoinedSchedule, ThreadSchedule,
+               AttentionSchedule>
+      how;
   SymDim grid;               // Blocks, along x. 0: there is nothing to launch.
   std::vector<SymDim> dims;  // What the kernel is passed after its buffers, in order.
 };

@@ -62,6 +62,20 @@ void DimTable::Add(const ScatterFunc& func) {
   Add(func.output);
 }
 
+void DimTable::Add(const AttentionOperand& operand) {
+  Add(operand.offset);
+  for (const SymDim& stride : operand.strides) Add(stride);
+}
+
+void DimTable::Add(const AttentionFunc& func) {
+  for (const SymDim& dim : {func.batch, func.heads, func.kv_heads, func.queries, func.keys}) {
+    Add(dim);
+  }
+  for (const AttentionOperand* operand : {&func.q, &func.k, &func.v, &func.out, &func.mask}) {
+    Add(*operand);
+  }
+}
+
 SymDim ProductOf(const std::vector<SymDim>& dims) {
   SymDim product = 1;
   for (const SymDim& dim : dims) product = product * dim;

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "compiler/ir/attention_func.h"
 #include "compiler/ir/loop_func.h"
 #include "compiler/ir/ordered_func.h"
 #include "protocol/graph/dim/sym_dim.h"
@@ -22,6 +23,8 @@ class DimTable {
   void Add(const ScanFunc& func);
   void Add(const SortFunc& func);
   void Add(const ScatterFunc& func);
+  void Add(const AttentionOperand& operand);
+  void Add(const AttentionFunc& func);
   std::vector<SymDim> Take() && { return std::move(dims_); }
 
  private:

@@ -85,7 +85,8 @@ def test_several_gpus_are_not_portable():
     (lambda x, y, b: torch.addmm(b + 1, x + 1, y) @ x * 2, [(4, 8), (8, 4), (4,)], []),
     (lambda x, y: (x + 1) @ y * 2, [(2, 4, 8), (2, 8, 4)], []),
     (lambda x, w, b: F.conv2d(x + 1, w, b) * 2, [(2, 3, 8, 8), (6, 3, 3, 3), (6,)], ["aten.convolution.default"]),
-    (lambda q, k, v: torch.ops.aten._scaled_dot_product_flash_attention(q + 1, k, v)[0] * 2, [(2, 4, 16, 64)] * 3,
+    (lambda q, k, v: torch.ops.aten._scaled_dot_product_flash_attention(q + 1, k, v)[0] * 2, [(2, 4, 16, 64)] * 3, []),
+    (lambda q, k, v: torch.ops.aten._scaled_dot_product_flash_attention(q + 1, k, v)[0] * 2, [(2, 4, 16, 72)] * 3,
      ["aten._scaled_dot_product_flash_attention.default"]),
     (lambda x: (x + 1).sort(-1)[0] * 2, [(4, 8)], ["aten.sort.default"]),
     (lambda x: (x + 1).cumsum(-1) * 2, [(4, 8)], ["aten.cumsum.default"]),
@@ -95,6 +96,35 @@ def test_convolutions_attention_and_what_is_ordered_are_calls(function, shapes, 
     program = lowered(function, *shapes, dtype=torch.float16)
     assert operators_of(program) == (called, []) and not program.fallbacks
     assert len(texts_of(program)) == 1
+
+
+FLASH = torch.ops.aten._scaled_dot_product_flash_attention
+
+
+@pytest.mark.parametrize("function, shape, dtype, is_kernel", [
+    (lambda q: FLASH(q + 1, q, q)[0], (2, 4, 16, 64), torch.bfloat16, True),
+    (lambda q: FLASH(q + 1, q, q, 0.0, True)[0], (2, 4, 16, 128), torch.float16, True),
+    (lambda q: torch.ops.aten._scaled_dot_product_efficient_attention(q + 1, q, q, None, False, 0.0, True)[0],
+     (2, 4, 16, 64), torch.bfloat16, True),
+    (lambda q: torch.ops.aten._scaled_dot_product_cudnn_attention(q + 1, q, q, None, False)[0],
+     (2, 4, 16, 64), torch.bfloat16, True),
+    (lambda q: torch.ops.aten._scaled_dot_product_efficient_attention(q + 1, q, q, None, False)[0],
+     (2, 4, 16, 64), torch.float32, False),
+    (lambda q: FLASH(q + 1, q, q)[0], (2, 4, 16, 72), torch.bfloat16, False),
+    (lambda q: FLASH(q + 1, q, q)[0], (2, 4, 16, 96), torch.bfloat16, True),
+    (lambda q: FLASH(q + 1, q, q)[0], (2, 4, 16, 112), torch.bfloat16, False),
+    (lambda q: FLASH(q + 1, q, q)[0], (2, 4, 16, 144), torch.bfloat16, False),
+    (lambda q: FLASH(q + 1, q, q)[0], (8, 16, targets.MOST_KEYS, 64), torch.bfloat16, True),
+    (lambda q: FLASH(q + 1, q, q)[0], (8, 16, targets.MOST_KEYS + 1, 64), torch.bfloat16, False),
+    (lambda q: FLASH(q + 1, q, q)[0], (8, 16, targets.MOST_KEYS // 2 + 1, 128), torch.bfloat16, False),
+    (lambda q: FLASH(q + 1, q, q)[0], (1, 16, targets.MOST_KEYS_OF_FEW, 64), torch.bfloat16, True),
+    (lambda q: FLASH(q + 1, q, q)[0], (1, 16, targets.MOST_KEYS_OF_FEW + 1, 64), torch.bfloat16, False),
+    (lambda q: FLASH(q + 1, q, q, 0.25)[0], (2, 4, 16, 64), torch.bfloat16, False),
+    (lambda q: FLASH(q + 1, q, q)[:2], (2, 4, 16, 64), torch.bfloat16, False)])
+def test_attention_is_a_kernel_where_that_is_fast(function, shape, dtype, is_kernel):
+    program = lowered(function, shape, dtype=dtype)
+    assert (" attention(" in "".join(texts_of(program))) == is_kernel
+    assert bool(sum(operators_of(program), [])) != is_kernel and not program.fallbacks
 
 
 @pytest.mark.parametrize("dropped, places", [(0.0, (1, 0)), (0.25, (0, 1))])
@@ -125,17 +155,21 @@ def masked(make, dropped=-torch.inf):
     (lambda i, j: i >= j + 1, True, False)])
 def test_masks_that_shapes_decide_are_none_or_causal(make, mask, causal):
     program = lowered(masked(make), (2, 4, 16, 64), dtype=torch.float16)
-    call, = calls_of(program)  # What made the mask is gone with it.
-    given = dict(zip(("q", "k", "v", "mask", "log_sum_exp", "dropped", "causal"), call.arguments)) | call.keywords
-    assert (given["mask"] is not None) == mask and bool(given.get("is_causal", given.get("causal"))) == causal
+    if mask:
+        call, = calls_of(program)
+        assert call.arguments[3] is not None
+    else:
+        text, = texts_of(program)
+        assert f"causal={str(causal).lower()}" in text
+        assert not calls_of(program) and "iota" not in text  # What made the mask is gone with it.
 
 
 @pytest.mark.parametrize("dropped, causal", [(-65504.0, True), (-1e4, False)])
 def test_masks_of_large_numbers(dropped, causal):
     """PyTorch's conversion for cuDNN, and what a program adds itself."""
     program = lowered(masked(lambda i, j: j <= i, dropped), (2, 4, 16, 64), dtype=torch.bfloat16)
-    call, = calls_of(program)
-    assert (call.arguments[3] is None) == causal
+    assert ("causal=true" in "".join(texts_of(program))) == causal
+    assert [call.arguments[3] is None for call in calls_of(program)] == ([] if causal else [False])
 
 
 def test_masks_of_inputs_are_given():
@@ -163,13 +197,13 @@ def test_channels_last_images_lie_between_calls_as_they_are():
 
 def test_parts_of_a_product_are_seen_where_they_lie():
     def heads(x, w):
-        parts = [part.unflatten(-1, (4, 16)).transpose(1, 2) for part in torch.split(x @ w, 64, -1)]
+        parts = [part.unflatten(-1, (4, 24)).transpose(1, 2) for part in torch.split(x @ w, 96, -1)]
         return torch.ops.aten._scaled_dot_product_flash_attention(*parts)[0].transpose(1, 2) * 2
 
-    program = lowered(lambda x, w: heads(x + 1, w), (1, 8, 32), (32, 192), dtype=torch.float16)
+    program = lowered(lambda x, w: heads(x + 1, w), (1, 8, 32), (32, 288), dtype=torch.float16)
     attention = calls_of(program)[-1]
     assert attention.operator.startswith("aten._scaled_dot_product_flash")
-    assert attention.orders == [View((1, 4, 8, 16), (1536, 16, 192, 1), offset) for offset in (0, 64, 128)]
+    assert attention.orders == [View((1, 4, 8, 24), (2304, 24, 288, 1), offset) for offset in (0, 96, 192)]
     assert " slice(" not in texts_of(program)[0]
 
 

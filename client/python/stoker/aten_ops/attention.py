@@ -129,6 +129,30 @@ def flash_attention_for_cpu(g, out, q, k, v, dropout_p=0.0, is_causal=False, att
         lambda: _log_sum_exp(g, q, k, attn_mask, is_causal, scale))
 
 
+@rule("_scaled_dot_product_flash_attention", words=True)  # Of the state of random numbers.
+def flash_attention(g, out, q, k, v, dropout_p=0.0, is_causal=False, return_debug_mask=False, scale=None):
+    return _of_gpus(g, out, q, k, v, None, dropout_p, is_causal, return_debug_mask, scale)
+
+
+@rule("_scaled_dot_product_efficient_attention")
+def efficient_attention(g, out, q, k, v, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False, scale=None):
+    return _of_gpus(g, out, q, k, v, attn_bias, dropout_p, is_causal, False, scale)
+
+
+@rule("_scaled_dot_product_cudnn_attention")
+def cudnn_attention(g, out, q, k, v, attn_bias, compute_log_sumexp, dropout_p=0.0, is_causal=False,
+                    return_debug_mask=False, scale=None):
+    return _of_gpus(g, out, q, k, v, attn_bias, dropout_p, is_causal, return_debug_mask, scale)
+
+
+def _of_gpus(g, out, q, k, v, mask, dropout_p, causal, debugs, scale):
+    """What forms for GPUs give; of the rest, which the backward is given, nothing can be made here."""
+    _require_taken(dropout_p, causal, scale)
+    if debugs:
+        raise Unsupported("a mask to look at")
+    return (attention(g, q, k, v, mask, causal, scale), *[_unused] * (len(out) - 1))
+
+
 @rule("_scaled_dot_product_flash_attention_for_cpu_backward")
 def flash_attention_for_cpu_backward(g, out, grad, q, k, v, result, log_sum_exp, dropout_p, is_causal,
                                      attn_mask=None, scale=None):

@@ -207,7 +207,8 @@ class _Lowering:
                 self.needing.add(node.name)
                 reason = None
             except Unsupported as unsupported:
-                reason = str(unsupported)
+                if str(node.target) not in targets.OF_LIBRARIES[self.device.type]:
+                    reason = str(unsupported)
             except NoKernel:
                 reason = None
             except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:

@@ -12,7 +12,7 @@ from .symbols import has_sizes
 # kernels are why.
 ABSENT = {
     "cpu": frozenset(),
-    "cuda": frozenset(("attention", "convolution", "cumulative", "dynamic_update_slice", "scan", "scatter", "sort", "top_k", "while")),
+    "cuda": frozenset(("convolution", "cumulative", "dynamic_update_slice", "scan", "scatter", "sort", "top_k", "while")),
 }
 # Operators without a rule that libraries are there for: no fallbacks either.
 OF_LIBRARIES = {
@@ -21,6 +21,38 @@ OF_LIBRARIES = {
         f"aten.{name}.default" for attention in ("flash", "efficient", "cudnn")
         for name in (f"_scaled_dot_product_{attention}_attention", f"_scaled_dot_product_{attention}_attention_backward")))),
 }
+
+# Of attention on GPUs: what tensor cores multiply, and numbers of a head, one and both sorts, that registers hold.
+_ATTENDED = ("bf16", "f16")
+_MOST_OF_HEAD, _MOST_OF_BOTH, _STEP_OF_HEAD = 128, 192, 16
+# Kernels of PyTorch's libraries multiply at twice the rate, and take longer to begin and for what is copied behind them. So
+# many keys of heads of 64 numbers take as long on one H200 as with them; where each multiprocessor has one block at most,
+# which has 64 queries, so many.
+MOST_KEYS, MOST_KEYS_OF_FEW = 128, 512
+_FEW, _QUERIES_OF_BLOCK = 132, 64
+
+
+def has_attention(device_type, q, k, v, mask):
+    """Has the target a kernel for it, and is that the best there is?"""
+    if device_type == "cpu":
+        return True
+    if mask is not None or q.dtype not in _ATTENDED or {k.dtype, v.dtype} != {q.dtype}:
+        return False
+    heads, keys = (q.shape[3], v.shape[3]), k.shape[2]
+    if not all(type(size) is int for size in (*heads, keys)) or not 0 < min(*heads, keys) or max(heads) > _MOST_OF_HEAD:
+        return False
+    fits = _have_step(heads, 2 * _STEP_OF_HEAD) or _have_step(heads, _STEP_OF_HEAD) and sum(heads) <= _MOST_OF_BOTH
+    work = keys * sum(heads) // 128
+    return fits and (work <= MOST_KEYS or work <= MOST_KEYS_OF_FEW and _is_of_few_blocks(q.shape))
+
+
+def _is_of_few_blocks(shape):
+    batch, heads, queries, _ = shape
+    return all(type(size) is int for size in shape) and batch * heads * -(-queries // _QUERIES_OF_BLOCK) <= _FEW
+
+
+def _have_step(heads, step):
+    return all(head % step == 0 for head in heads)
 
 
 def held(gm, parameters, is_training):

@@ -104,5 +104,42 @@ TEST(CudaRegistersTest, PointsOfSizesThatVary_NothingSpills) {
   }
 }
 
+AttentionFunc AttentionOf(DType dtype, std::int64_t head, bool causal, std::int64_t pitch) {
+  AttentionFunc func;
+  func.batch = SymDim::Symbol(0);
+  func.heads = func.kv_heads = 12;
+  func.queries = func.keys = 200;
+  func.head_dim = func.value_dim = head;
+  func.causal = causal;
+  for (AttentionOperand* operand : {&func.q, &func.k, &func.v, &func.out}) {
+    operand->dtype = dtype;
+    operand->strides = {200 * pitch, head, pitch, 1};
+  }
+  return func;
+}
+
+TEST(CudaRegistersTest, Attention_NothingSpills) {
+  for (const char* architecture : kArchitectures) {
+    const Target target = Target::Parse(std::string("cuda/") + architecture).value();
+    for (const std::int64_t head : {16, 32, 48, 64, 80, 96, 128}) {
+      for (const bool causal : {false, true}) {
+        const DType dtype = causal ? DType::kF16 : DType::kBF16;
+        const auto kernel = ScheduleKernel(AttentionOf(dtype, head, causal, 12 * head), target);
+        ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+        const auto code = GenerateKernel(*kernel, target);
+        if (!code.ok() && code.error().code == ErrorCode::kFailedPrecondition) {
+          GTEST_SKIP() << code.error().message;
+        }
+        ASSERT_TRUE(code.ok()) << code.error().message;
+        const CubinResources resources = ResourcesOf(code->elf);
+        const auto& schedule = std::get<CudaSchedule>(kernel->schedule);
+        EXPECT_EQ(resources.stack_bytes, 0) << resources.registers << " registers\n"
+                                            << ToString(*kernel);
+        EXPECT_LE(resources.registers * schedule.threads * schedule.blocks_per_sm, 65536);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace stoker

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 #include <string>
 
@@ -154,15 +155,13 @@ TEST_P(CudaScheduleRefusal, Schedule_OtherKinds_AreNamed) {
                             : ScheduleForCuda(GetParam().func, Machine()).error();
     EXPECT_EQ(error.code, ErrorCode::kUnimplemented);
     EXPECT_EQ(error.message, "There is no CUDA schedule for a " + std::string(GetParam().message) +
-                                 "; there is one for loops, scans, sorts and scatters.");
+                                 "; there is one for loops, attention, scans, sorts and scatters.");
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, CudaScheduleRefusal,
                          testing::Values(Refusal{"Contraction", ContractionFunc(), "contraction"},
-                                         Refusal{"Pack", PackFunc(), "packing of a right operand"},
-                                         Refusal{"Attention", AttentionFunc(),
-                                                 "kernel of attention"}),
+                                         Refusal{"Pack", PackFunc(), "packing of a right operand"}),
                          [](const auto& info) { return info.param.name; });
 
 IndexMap At(std::initializer_list<std::pair<int, SymDim>> strides) {
@@ -210,6 +209,66 @@ TEST(CudaScheduleTest, Scatter_AThreadForWhatUpdatesKeepApart) {
   const CudaSchedule schedule = ThreadsOf(func);
   EXPECT_EQ(std::get<ThreadSchedule>(schedule.how).dims, std::vector<int>());
   EXPECT_EQ(schedule.grid, SymDim(1));
+}
+
+AttentionFunc HeadsOf(const SymDim& batch, const SymDim& queries, std::int64_t head) {
+  AttentionFunc func;
+  func.batch = batch;
+  func.heads = func.kv_heads = 12;
+  func.queries = func.keys = queries;
+  func.head_dim = func.value_dim = head;
+  for (AttentionOperand* operand : {&func.q, &func.k, &func.v, &func.out}) {
+    operand->dtype = DType::kBF16;
+    operand->strides = {queries * (12 * head), head, 12 * head, 1};
+  }
+  return func;
+}
+
+TEST(CudaScheduleTest, Attention_AsManyWarpsABlockAsThereIsWorkFor) {
+  const CudaSchedule many = ThreadsOf(HeadsOf(8, 128, 64));
+  EXPECT_EQ(many.threads, 128);
+  EXPECT_EQ(many.width, 8);
+  EXPECT_EQ(many.grid, SymDim(8 * 12 * 2));
+  const CudaSchedule few = ThreadsOf(HeadsOf(1, 128, 64));
+  EXPECT_EQ(few.threads, 64);  // One warp would have no registers for the next tile.
+  EXPECT_EQ(few.grid, SymDim(12 * 4));
+  EXPECT_EQ(ThreadsOf(HeadsOf(1, 128, 32)).threads, 32);
+  const SymDim batch = SymDim::Symbol(0);
+  const CudaSchedule symbolic = ThreadsOf(HeadsOf(batch, 100, 128));
+  EXPECT_EQ(symbolic.threads, 128);
+  EXPECT_EQ(symbolic.grid, batch * 24);
+  EXPECT_EQ(symbolic.dims, std::vector<SymDim>{batch});
+}
+
+TEST(CudaScheduleTest, Attention_WidthByWhatStaysAligned) {
+  AttentionFunc func = HeadsOf(1, 128, 64);
+  func.k.offset = 4;
+  EXPECT_EQ(ThreadsOf(func).width, 4);
+  func.out.strides[2] = 770;
+  EXPECT_EQ(ThreadsOf(func).width, 2);
+  func.v.strides[1] = SymDim::Symbol(0);
+  EXPECT_EQ(ThreadsOf(func).width, 1);
+}
+
+TEST(CudaScheduleTest, Attention_WhatTensorCoresDoNotTake_IsRefused) {
+  const auto refusal = [](const std::function<void(AttentionFunc&)>& change) {
+    AttentionFunc func = HeadsOf(1, 128, 64);
+    change(func);
+    return ScheduleForCuda(func, Machine()).error();
+  };
+  const Error wide = refusal([](AttentionFunc& f) { f.q.dtype = DType::kF32; });
+  EXPECT_EQ(wide.code, ErrorCode::kUnimplemented);
+  EXPECT_EQ(wide.message, "There is no CUDA schedule for attention of f32.");
+  EXPECT_EQ(refusal([](AttentionFunc& f) { f.v.dtype = DType::kF16; }).message,
+            "There is no CUDA schedule for attention of several dtypes.");
+  EXPECT_EQ(refusal([](AttentionFunc& f) { f.head_dim = 72; }).message,
+            "There is no CUDA schedule for attention with heads of 72 and 64 numbers.");
+  EXPECT_EQ(refusal([](AttentionFunc& f) { f.value_dim = 144; }).message,
+            "There is no CUDA schedule for attention with heads of 64 and 144 numbers.");
+  EXPECT_EQ(refusal([](AttentionFunc& f) { f.head_dim = f.value_dim = 112; }).message,
+            "There is no CUDA schedule for attention with heads of 112 and 112 numbers.");
+  EXPECT_EQ(refusal([](AttentionFunc& f) { f.has_mask = true; }).message,
+            "There is no CUDA schedule for attention with a mask.");
 }
 
 // One reduction over dim 1 and one over dim 2.
