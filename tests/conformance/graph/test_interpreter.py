@@ -199,6 +199,7 @@ def test_bool_binary(interpreter, op):
     a, b = torch.rand(4, 5) < 0.5, torch.rand(4, 5) < 0.5
     interpreter.check(op, [a, b], getattr(torch, f"logical_{op}")(a, b))
     interpreter.check("not", [a], ~a)
+    interpreter.check("require", [a], a, 'message="it holds"')
 
 
 @pytest.mark.parametrize("direction", COMPARE)

@@ -1,4 +1,5 @@
-"""Models of transformers, traced for a GPU without one: attention is one call without a mask, and nothing else is a call."""
+"""Models of transformers, traced for a GPU without one: attention is a kernel, or one call with a mask, and nothing else is a
+call."""
 
 import importlib.util
 
@@ -84,14 +85,11 @@ def gpt2():
 
 
 @pytest.mark.parametrize("make, products, causal", [(bert, 6 * LAYERS + 1, False), (gpt2, 4 * LAYERS + 1, True)])
-def test_attention_is_one_call_without_a_mask(make, products, causal):
+def test_attention_is_a_kernel_without_a_mask(make, products, causal):
     program = lower(traced(make, torch.zeros(2, 16, dtype=torch.int64)), ())
-    inside, outside = operators_of(program)
-    assert set(inside) == {"aten._scaled_dot_product_cudnn_attention.default"} and len(inside) == LAYERS and not outside
-    assert not program.fallbacks
-    for call in calls_of(program):
-        assert call.arguments[3] is None and bool(call.keywords.get("is_causal")) == causal
+    assert operators_of(program) == ([], []) and not program.fallbacks
     text, = texts_of(program)
+    assert text.count(" attention(") == text.count(f"causal={str(causal).lower()}") == LAYERS
     assert text.count(" dot_general(") == products
     assert " exponential(" not in text  # No softmax of scores.
 
@@ -100,8 +98,8 @@ def test_queries_keys_and_values_are_one_product():
     program = lower(traced(bert, torch.zeros(4, 16, dtype=torch.int64)), ())
     text, = texts_of(program)
     assert text.count(" dot_general(") == 4 * LAYERS + 1
-    for call in calls_of(program):
-        assert [(view.strides, view.offset) for view in call.orders] == [((16 * 192, 32, 192, 1), at) for at in (0, 64, 128)]
+    for first in (64, 128):
+        assert text.count(f"start=[0,{first}]") == LAYERS
 
 
 def test_padding_is_a_mask_that_fused_kernels_read():

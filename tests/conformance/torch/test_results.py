@@ -31,6 +31,9 @@ ARGUMENTS = {
     aten._prelu_kernel_backward.default: (ROWS, ROWS * 2, floats(3, 7, low=0)),
     aten._scaled_dot_product_attention_math.default: ATTENTION,
     aten._scaled_dot_product_attention_math_for_mps.default: None,
+    aten._scaled_dot_product_cudnn_attention.default: None,
+    aten._scaled_dot_product_efficient_attention.default: None,
+    aten._scaled_dot_product_flash_attention.default: None,
     aten._scaled_dot_product_flash_attention_for_cpu.default: ATTENTION,
     aten._scaled_dot_product_flash_attention_for_cpu_backward.default: (
         ATTENDED[0] * 2, *ATTENTION, *ATTENDED, 0.0, False),
