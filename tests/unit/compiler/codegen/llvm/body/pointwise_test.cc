@@ -230,6 +230,7 @@ InterpreterTensor Expected(const Case& c, const std::vector<InterpreterTensor>& 
     constexpr const char* kNames[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};
     attributes.Set(AttrName::kDirection, std::string(kNames[static_cast<int>(c.direction)]));
   }
+  if (c.kind == OpKind::kRequire) attributes.Set(AttrName::kMessage, std::string("it holds"));
   std::optional<TensorType> hint;
   if (c.kind == OpKind::kConvert || c.kind == OpKind::kBitcastConvert)
     hint = TensorType{c.to, shape};
