@@ -25,7 +25,7 @@ TEST(AttrName, NameAndCode_EveryName_RoundTrip) {
     const AttrName name = *AttrNameFromCode(code);
     EXPECT_EQ(ParseAttrName(Name(name)), name);
   }
-  EXPECT_EQ(code, static_cast<int>(AttrName::kScanned) + 1);
+  EXPECT_EQ(code, static_cast<int>(AttrName::kMessage) + 1);
   EXPECT_FALSE(ParseAttrName("axis").has_value());
   EXPECT_EQ(TypeOf(AttrName::kStart), AttrType::kDims);
   EXPECT_EQ(TypeOf(AttrName::kScale), AttrType::kFloat);
