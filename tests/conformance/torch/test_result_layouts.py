@@ -37,6 +37,17 @@ FUNCTIONS = {
     "gated": lambda x: F.glu(x, 1),
     "both": lambda x: torch.logical_and(x > 0, x[:1] > 0),
 }
+@pytest.mark.parametrize("order", ((0, 2, 3, 1), (0, 2, 1, 3), (3, 2, 1, 0)))
+@pytest.mark.parametrize("shifts, dims", ((1, 0), (1, 2), ((1, 2), (0, 1))))
+def test_images_are_rolled_as_they_lie(evaluated, order, shifts, dims):  # noqa: F811
+    x = torch.randn(2, 8, 6, 5).permute(order).contiguous().permute([order.index(dim) for dim in range(4)])
+    function = lambda x: (x.roll(shifts, dims), x.roll(shifts, dims).relu() * 2)  # noqa: E731
+    for result, wanted in zip(torch.compile(function, backend=backend.stoker)(x), function(x)):
+        torch.testing.assert_close(result, wanted)
+        assert result.stride() == wanted.stride()
+    assert evaluated
+
+
 LAYOUTS = {
     "reversed": (2, 1, 0),
     "transposed": (0, 2, 1),

@@ -20,7 +20,10 @@ _ASKED = frozenset(f"aten.{name}" for name in """
     glu_backward.default heaviside.default ldexp.Tensor log_sigmoid_forward.default logaddexp.default logical_and.default
     logical_or.default logical_xor.default native_dropout_backward.default reflection_pad2d_backward.default
     reflection_pad3d.default reflection_pad3d_backward.default replication_pad2d_backward.default replication_pad3d.default
-    replication_pad3d_backward.default roll.default special_xlog1py.default xlogy.Tensor""".split())
+    replication_pad3d_backward.default special_xlog1py.default xlogy.Tensor""".split())
+
+# Those of which that is so where images lie channels last.
+_ASKED_OF_IMAGES = frozenset(("aten.roll.default",))
 
 # Numbers that only a run knows, as a trace has them.
 _OF_A_RUN = (torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -56,8 +59,14 @@ def _lies_otherwise(node, device):
         return index_layouts.lies_otherwise(node)
     if device.type != "cpu":  # Nobody waits for a GPU to say it.
         return False
-    return _is_nothing_otherwise(node) or str(node.target) in _ASKED and not all(
-        is_row_major(source.meta["val"]) for source in node.all_input_nodes if is_tensor(source.meta.get("val")))
+    given = [source.meta["val"] for source in node.all_input_nodes if is_tensor(source.meta.get("val"))]
+    name = str(node.target)
+    return _is_nothing_otherwise(node) or name in _ASKED and not all(map(is_row_major, given)) or (
+        name in _ASKED_OF_IMAGES and any(map(_has_channels_last, given)))
+
+
+def _has_channels_last(value):
+    return value.dim() >= 4 and type(value.stride(1)) is int and value.stride(1) == 1 and not is_row_major(value)
 
 
 def _is_nothing_otherwise(node):
@@ -89,7 +98,7 @@ class _Propagation(torch.fx.Interpreter):
         if node.target in INDEXING:
             x, indices = self.map_nodes_to_values(node.args, node)[:2]
             value = _made_again(value, index_layouts.strides_of(value.shape, x, list(indices)))
-        elif str(node.target) in _ASKED or _is_nothing_otherwise(node):
+        elif str(node.target) in _ASKED | _ASKED_OF_IMAGES or _is_nothing_otherwise(node):
             value = self._asked(node, value)
         node.meta["val"] = value
         return value
