@@ -1,7 +1,10 @@
 """What autograd does around a compiled function that kernels know nothing of: tangents, and gradients in batches."""
 
+import contextlib
+
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 import torch.autograd.forward_ad as forward_ad
 
 import stoker  # noqa: F401
@@ -54,3 +57,24 @@ def test_a_vectorized_jacobian(compiled):
     x = torch.linspace(-1, 1, 4)
     wanted = torch.autograd.functional.jacobian(entry, x, vectorize=True)
     torch.testing.assert_close(torch.autograd.functional.jacobian(compiled, x, vectorize=True), wanted)
+
+
+@pytest.mark.parametrize("with_mode", (True, False))
+@pytest.mark.parametrize("function", (lambda x: x.sin() + 1, torch.nn.Linear(8, 8)), ids=("alone", "weights"))
+def test_what_has_no_memory_is_computed_by_pytorch(function, with_mode):
+    """Tensors of a FakeTensorMode, after real ones and before them."""
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    for fake_first in (True, False):
+        torch._dynamo.reset()
+        compiled = torch.compile(function, backend="stoker")
+        with torch.no_grad():
+            for is_fake in (fake_first, not fake_first):
+                if not is_fake:
+                    x = torch.randn(3, 8)
+                    torch.testing.assert_close(compiled(x), function(x))
+                    continue
+                with mode:
+                    x = torch.randn(3, 8)
+                with mode if with_mode else contextlib.nullcontext():
+                    result = compiled(x)
+                assert type(result) is type(x) and result.shape == (3, 8)

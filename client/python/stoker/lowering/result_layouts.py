@@ -61,8 +61,8 @@ def _lies_otherwise(node, device):
         return False
     given = [source.meta["val"] for source in node.all_input_nodes if is_tensor(source.meta.get("val"))]
     name = str(node.target)
-    return _is_nothing_otherwise(node) or name in _ASKED and not all(map(is_row_major, given)) or (
-        name in _ASKED_OF_IMAGES and any(map(_has_channels_last, given)))
+    return _is_nothing_otherwise(node) or name in _ASKED and not all(is_row_major(value) for value in given) or (
+        name in _ASKED_OF_IMAGES and any(_has_channels_last(value) for value in given))
 
 
 def _has_channels_last(value):

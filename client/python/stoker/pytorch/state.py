@@ -40,6 +40,8 @@ _READ = ("numerics", "gpu_numerics")  # By a compile of products.
 _NUMERICS = {"none": "highest", "ieee": "highest", "tf32": "high", "bf16": "medium"}
 _GPU = torch.device("cuda")
 
+_FAKE = torch._C._TorchDispatchModeKey.FAKE
+
 
 def current():
     """JSON. NotPortable where the state holds objects."""
@@ -125,6 +127,11 @@ def parts():
 def in_forward_mode():
     """May tensors carry tangents?"""
     return forward_ad._current_level >= 0
+
+
+def makes_fakes():
+    """Have tensors that are made now no memory?"""
+    return torch._C._get_dispatch_mode(_FAKE) is not None
 
 
 def watcher():

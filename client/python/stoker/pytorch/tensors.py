@@ -3,6 +3,7 @@
 import operator
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 NUMBER_OF_HOOKS = torch.utils.hooks.RemovableHandle  # Its next_id rises with each hook of any module.
 as_tensor_in_full_precision = torch._as_tensor_fullprec  # Guards over sizes call it.
@@ -67,5 +68,5 @@ def uses_of(storage):
 
 
 def has_memory(value):
-    """Or is it no tensor at all? What transforms wrap (a batch of gradients) has none of its own."""
-    return not isinstance(value, torch.Tensor) or torch._C._has_storage(value)
+    """Or is it no tensor at all? What transforms wrap (a batch of gradients) has none of its own, what is fake has none."""
+    return not isinstance(value, torch.Tensor) or torch._C._has_storage(value) and not isinstance(value, FakeTensor)

@@ -19,6 +19,7 @@ from ..graph.layout import bytes_of
 from ..libstoker import library
 from ..pytorch.native.addresses import Addresses
 from ..pytorch.tensors import version_of
+from .laid_out import require_memory
 
 _pointer = torch.Tensor.data_ptr
 
@@ -48,6 +49,7 @@ _contents = Living()
 
 def _content_of(parameter, version):
     """The same Content for as long as the parameter does not change, whoever asks."""
+    require_memory(parameter)
     memory = parameter.detach()
     place = (memory.data_ptr(), memory.dtype, memory.shape, memory.stride())
     sample = _sampler([memory], parameter.is_inference())()

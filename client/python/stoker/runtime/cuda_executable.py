@@ -10,7 +10,7 @@ import torch
 from ..pytorch import devices
 from ..pytorch.native.addresses import Addresses
 from . import gpu_memory
-from .laid_out import as_laid_out, buffer_of, taker, with_strides
+from .laid_out import as_laid_out, buffer_of, require_memory, taker, with_strides
 from .loaded import Loaded
 from .profiling import collectors
 
@@ -90,6 +90,7 @@ class SizedOnCuda:
         pointers = self._pointers()
         rest = []
         for number, (tensor, (place, layout)) in enumerate(zip(held, self._held)):
+            require_memory(tensor)
             if self._on_device(tensor, layout) is tensor:
                 pointers[place] = _pointer(tensor)
             else:

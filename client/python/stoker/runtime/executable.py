@@ -16,7 +16,7 @@ from ..pytorch import devices
 from . import release
 from .binding import Stamp
 from .gate import Gate
-from .laid_out import as_laid_out, buffer_of, taker, with_strides
+from .laid_out import as_laid_out, buffer_of, require_memory, taker, with_strides
 from .heap import LARGE, large_result
 from .loaded import Loaded
 from .profiling import collectors
@@ -137,7 +137,9 @@ class SizedExecutable:
         kept = []
         for place, slot, layout in self._activations:
             tensor = as_laid_out(slots[slot], layout)
-            pointers[place] = tensor.data_ptr()
+            pointers[place] = pointer = tensor.data_ptr()
+            if not pointer:
+                require_memory(tensor)
             kept.append(tensor)
         if self._updated and not torch.is_inference_mode_enabled():
             self._update_copies_if_refused(pointers, kept)

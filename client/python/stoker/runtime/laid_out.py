@@ -4,7 +4,7 @@ import operator
 
 import torch
 
-from ..graph.layout import row_major
+from ..graph.layout import bytes_of, row_major
 
 
 def taker(places):
@@ -23,6 +23,18 @@ def as_laid_out(tensor, layout):
     if layout.order == tuple(range(len(layout.order))):
         return tensor.contiguous()
     return torch.empty_strided(layout.shape, layout.strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+
+
+def require_memory(tensor):
+    """RuntimeError where its storage holds less than it has elements, as PyTorch's kernels say it, or nothing."""
+    if not tensor.numel():
+        return
+    needed = tensor.storage_offset() * tensor.element_size() + bytes_of(tensor)
+    held = tensor.untyped_storage().nbytes()
+    if held < needed or not tensor.data_ptr():
+        raise RuntimeError(
+            f"sizes {list(tensor.shape)}, strides {list(tensor.stride())}, storage offset {tensor.storage_offset()}, and itemsize "
+            f"{tensor.element_size()} requiring a storage size of {needed} are out of bounds for storage of size {held}")
 
 
 def buffer_of(layout):

@@ -8,7 +8,7 @@ from ..base.signals import let_through
 from ..graph.program import Copy, EagerCall, Segment, Slot, filled, slots_read
 from ..libstoker.library import FAILED_PRECONDITION, StokerError
 from ..pytorch.marks import boxed
-from ..pytorch.state import in_forward_mode
+from ..pytorch.state import in_forward_mode, makes_fakes
 from ..pytorch.tensors import has_memory
 from .gate import Inside
 from .replay import Replayed
@@ -53,7 +53,8 @@ def compiled(gm, program, executables, recorder=None):
 
     @boxed
     def run(arguments):
-        if in_forward_mode():  # Kernels know nothing of tangents, and nothing guards that there are none.
+        # Kernels know nothing of tangents, and nothing guards that there are none; nor of tensors without memory.
+        if in_forward_mode() or makes_fakes():
             results = forward_of(gm)(*arguments)
         else:
             results = run_or_eager(arguments)

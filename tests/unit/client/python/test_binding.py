@@ -113,3 +113,13 @@ def test_views_of_one_memory_have_numbers_of_their_own():
     whole = torch.zeros(4, 4)
     one, other = Stamp((whole, whole[:2])).numbers
     assert one != other
+
+
+@pytest.mark.parametrize("size", (0, 64))
+def test_memory_that_was_taken_away_is_not_read(size):
+    held = parameters()
+    held[0].untyped_storage().resize_(size // 4)
+    stamp_of_others = Stamp(held[1:])
+    assert stamp_of_others.fits(held[1:])
+    with pytest.raises(RuntimeError, match=f"requiring a storage size of 48 are out of bounds for storage of size {size // 4}"):
+        Stamp(held)
