@@ -207,6 +207,11 @@ def test_parts_of_a_product_are_seen_where_they_lie():
     assert " slice(" not in texts_of(program)[0]
 
 
+def test_indices_are_required_with_what_is_said():
+    text, = texts_of(lowered(PROGRAMS["rows"][0], *PROGRAMS["rows"][1]))
+    assert text.count(" require(") == 1 and "index is out of bounds for dimension 0 with size 4" in text
+
+
 def test_held_tensors_are_no_parameters_of_the_graph():
     program = lowered(lambda x, w: x * w, (4, 8), (4, 8), parameters=(1,))
     assert "parameter" not in texts_of(program)[0]

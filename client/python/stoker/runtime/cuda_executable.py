@@ -48,7 +48,6 @@ class SizedOnCuda:
         self._symbols = (ctypes.c_int64 * len(symbols))(*symbols) if symbols else None
         self._outputs = [
             (output.dtype, output.layout, *buffer_of(output.layout)) for output in segment.outputs]
-        # Beside them, whether indices are within bounds, which nobody reads: a kernel fails where they are not.
         self._checks = bool(segment.checks)
         self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + self._checks)
 
@@ -76,7 +75,7 @@ class SizedOnCuda:
             torch.empty_strided(shape, strides, dtype=dtype, device=device) for dtype, _, shape, strides in self._outputs]
         results = self._output_pointers(*map(_pointer, buffers))
         if self._checks:
-            within = torch.empty((), dtype=torch.bool, device=device)
+            within = self._place_of_checks()
             results[len(buffers)] = _pointer(within)
         symbols = self._symbols
         self._executable.run((
@@ -85,6 +84,10 @@ class SizedOnCuda:
         return [
             buffer if layout.order is not None else with_strides(buffer, layout)
             for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
+
+    def _place_of_checks(self):
+        """Where a kernel writes whether indices are within bounds. Nobody reads that: it fails where they are not."""
+        return torch.empty((), dtype=torch.bool, device=self._device)
 
     def _note(self, held):
         pointers = self._pointers()
