@@ -1,6 +1,7 @@
 #include "compiler/ir/body.h"
 
 #include "compiler/ir/text.h"
+#include "protocol/graph/build/attribute_text.h"
 #include "protocol/graph/op_table.h"
 
 namespace stoker {
@@ -52,7 +53,10 @@ std::string InstrText(const BodyInstr& instr) {
     case BodyOp::kPointwise: {
       std::string text(stoker::Name(instr.pointwise));
       if (instr.pointwise == OpKind::kCompare) text += " " + std::string(Name(instr.direction));
-      if (instr.pointwise == OpKind::kRequire) text += " \"" + instr.message + "\"";
+      if (instr.pointwise == OpKind::kRequire) {
+        text += ' ';
+        AppendQuoted(instr.message, text);
+      }
       const bool rounds = instr.pointwise == OpKind::kConvert ||
                           instr.pointwise == OpKind::kBitcastConvert ||
                           RowOf(instr.pointwise).f32_in == DType::kF64;

@@ -8,7 +8,6 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numbers>
@@ -22,7 +21,7 @@ constexpr int kQueries = AttentionSchedule::kQueries;
 // Behind each row of a tile: eight rows that ldmatrix reads at once lie in different banks.
 constexpr int kPad = 8;
 
-// Of one query's row: what a lane has of two rows is in two of each.
+// What a lane has of its two queries.
 struct Rows {
   std::array<llvm::Value*, 2> highest{};  // Scores so far, times log2 e.
   std::array<llvm::Value*, 2> total{};    // Of this lane's weights so far.
@@ -56,7 +55,6 @@ class AttentionEmitter {
   // A tile of keys or of values in shared memory, and where it comes from.
   struct Tile {
     const AttentionOperand* operand = nullptr;
-    std::uint32_t number = 0;
     std::int64_t head = 0;  // Numbers.
     llvm::Value* shared = nullptr;
     llvm::Value* from = nullptr;  // The first key of this block's head.
@@ -85,6 +83,7 @@ class AttentionEmitter {
               bool is_zero_outside);
   Values LoadQueries();
   Values LoadPairs(const Values& pointers);
+  llvm::Value* LoadOf(const Tile& tile, llvm::Value* key, llvm::Value* part, llvm::Type* type);
   Values LoadTile(const Tile& tile, llvm::Value* first_key);
   void StoreTile(const Tile& tile, const Values& loaded, llvm::Value* first_key);
   std::array<llvm::Value*, 4> LoadMatrices(const Tile& tile, llvm::Value* row, llvm::Value* column,
@@ -108,9 +107,8 @@ class AttentionEmitter {
   llvm::Value* batch_ = nullptr;
   llvm::Value* head_ = nullptr;
   llvm::Value* kv_head_ = nullptr;
-  llvm::Value* first_ = nullptr;  // Query of the block.
+  llvm::Value* first_ = nullptr;  // The block's first query.
   llvm::Value* lane_ = nullptr;
-  llvm::Value* group_ = nullptr;         // g.
   llvm::Value* pair_ = nullptr;          // 2t.
   std::array<llvm::Value*, 2> query_{};  // Of this lane.
   llvm::Value* is_aligned_ = nullptr;
@@ -186,10 +184,9 @@ void AttentionEmitter::FindPlace() {
   first_ = e_.Mul(at[2], e_.I64(rows_of_block_));
   llvm::Value* thread = e_.ThreadIndex();
   lane_ = b().CreateAnd(thread, e_.I64(31));
-  group_ = b().CreateLShr(lane_, 2);
   pair_ = b().CreateShl(b().CreateAnd(lane_, e_.I64(3)), 1);
   llvm::Value* warp = b().CreateLShr(thread, 5);
-  query_[0] = e_.Add(e_.Add(first_, e_.Mul(warp, e_.I64(kQueries))), group_);
+  query_[0] = e_.Add(e_.Add(first_, e_.Mul(warp, e_.I64(kQueries))), b().CreateLShr(lane_, 2));
   query_[1] = e_.Add(query_[0], e_.I64(8));
   llvm::Value* bits = e_.I64(0);
   for (std::uint32_t operand = 0; operand < 4; ++operand) {
@@ -211,7 +208,7 @@ llvm::Value* AttentionEmitter::Pointer(const AttentionOperand& operand, std::uin
 AttentionEmitter::Tile AttentionEmitter::TileOf(const AttentionOperand& operand,
                                                 std::uint32_t number, std::int64_t head,
                                                 bool is_zero_outside) {
-  Tile tile{&operand, number, head, nullptr, nullptr, is_zero_outside};
+  Tile tile{&operand, head, nullptr, nullptr, is_zero_outside};
   tile.shared = e_.Shared(keys_ * (head + kPad) * SizeInBytes(operand.dtype));
   tile.from = Pointer(operand, number, kv_head_, e_.I64(0), e_.I64(0));
   return tile;
@@ -258,11 +255,22 @@ Values AttentionEmitter::LoadPairs(const Values& pointers) {
   return loaded;
 }
 
-// This thread's vectors, where operands are aligned for them. Behind the last key there is that
-// key, or zeros.
-Values AttentionEmitter::LoadTile(const Tile& tile, llvm::Value* first_key) {
+// Numbers of a key from `part` on. Behind the last key there is that key, or zeros.
+llvm::Value* AttentionEmitter::LoadOf(const Tile& tile, llvm::Value* key, llvm::Value* part,
+                                      llvm::Type* type) {
   llvm::Value* count = e_.Dim(func_.keys);
   llvm::Value* last = e_.Sub(count, e_.I64(1));
+  llvm::Value* row = e_.Mul(e_.Min(key, last), e_.Dim(tile.operand->strides[2]));
+  llvm::Value* at = e_.ElementPointer(tile.from, tile.operand->dtype, e_.Add(row, part));
+  const std::uint64_t bytes = type->getPrimitiveSizeInBits().getFixedValue() / 8;
+  llvm::Value* loaded = b().CreateAlignedLoad(type, at, llvm::Align(bytes));
+  if (!tile.is_zero_outside) return loaded;
+  return b().CreateSelect(b().CreateICmpSLT(key, count), loaded,
+                          llvm::Constant::getNullValue(type));
+}
+
+// This thread's vectors, where operands are aligned for them.
+Values AttentionEmitter::LoadTile(const Tile& tile, llvm::Value* first_key) {
   llvm::Type* type = width_ == 1 ? b().getInt16Ty() : KernelEmitter::VectorOf(i32(), width_ / 2);
   const std::int64_t of_row = tile.head / width_;
   Values loaded(static_cast<std::size_t>(keys_ * of_row / threads_),
@@ -272,13 +280,7 @@ Values AttentionEmitter::LoadTile(const Tile& tile, llvm::Value* first_key) {
       llvm::Value* number = NumberOf(i);
       llvm::Value* key = e_.Add(first_key, b().CreateUDiv(number, e_.I64(of_row)));
       llvm::Value* part = e_.Mul(b().CreateURem(number, e_.I64(of_row)), e_.I64(width_));
-      llvm::Value* row = e_.Mul(e_.Min(key, last), e_.Dim(tile.operand->strides[2]));
-      llvm::Value* at = e_.ElementPointer(tile.from, tile.operand->dtype, e_.Add(row, part));
-      const auto bytes = static_cast<std::uint64_t>(width_ * SizeInBytes(tile.operand->dtype));
-      vectors[i] = b().CreateAlignedLoad(type, at, llvm::Align(bytes));
-      if (!tile.is_zero_outside) continue;
-      vectors[i] = b().CreateSelect(b().CreateICmpSLT(key, count), vectors[i],
-                                    llvm::Constant::getNullValue(type));
+      vectors[i] = LoadOf(tile, key, part, type);
     }
   });
   return loaded;
@@ -297,19 +299,11 @@ void AttentionEmitter::StoreTile(const Tile& tile, const Values& loaded, llvm::V
     }
   });
   if (width_ == 1) return;  // All are aligned for that.
-  llvm::Value* count = e_.Dim(func_.keys);
-  llvm::Value* last = e_.Sub(count, e_.I64(1));
   e_.If(b().CreateNot(is_aligned_), [&] {
     e_.For(e_.ThreadIndex(), e_.I64(keys_ * tile.head), threads_, [&](llvm::Value* number) {
       llvm::Value* row = b().CreateUDiv(number, e_.I64(tile.head));
       llvm::Value* part = b().CreateURem(number, e_.I64(tile.head));
-      llvm::Value* key = e_.Add(first_key, row);
-      llvm::Value* from = e_.Mul(e_.Min(key, last), e_.Dim(tile.operand->strides[2]));
-      llvm::Value* at = e_.ElementPointer(tile.from, tile.operand->dtype, e_.Add(from, part));
-      llvm::Value* word = b().CreateAlignedLoad(b().getInt16Ty(), at, llvm::Align(2));
-      if (tile.is_zero_outside) {
-        word = b().CreateSelect(b().CreateICmpSLT(key, count), word, b().getInt16(0));
-      }
+      llvm::Value* word = LoadOf(tile, e_.Add(first_key, row), part, b().getInt16Ty());
       e_.StoreShared(tile.shared, e_.Add(e_.Mul(row, e_.I64(pitch)), part), word);
     });
   });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "compiler/schedule/cuda/loop_form.h"
+
 namespace stoker::cuda {
 namespace {
 
@@ -47,15 +49,10 @@ Status CheckTaken(const AttentionFunc& func, const GpuMachine& machine) {
 
 // Elements that can be moved together wherever the operand is read.
 int WidthOf(const AttentionOperand& operand, int most) {
-  const auto divides = [](const SymDim& dim, int width) {
-    return SymDim::Mod(dim, width) == SymDim(0);
-  };
   int width = most;
-  for (; width > 1; width /= 2) {
-    if (divides(operand.offset, width) && divides(operand.strides[0], width) &&
-        divides(operand.strides[1], width) && divides(operand.strides[2], width)) {
-      break;
-    }
+  for (const SymDim& dim :
+       {operand.offset, operand.strides[0], operand.strides[1], operand.strides[2]}) {
+    while (!IsMultiple(dim, width)) width /= 2;
   }
   return width;
 }

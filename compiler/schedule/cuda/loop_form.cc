@@ -43,8 +43,6 @@ bool ReducesWholeStages(const LoopFunc& func) {
   });
 }
 
-bool IsMultiple(const SymDim& dim, int of) { return SymDim::Mod(dim, of) == SymDim(0); }
-
 // How an access runs along a dim.
 enum class Run { kNot, kContiguous, kOtherwise };
 
@@ -88,6 +86,8 @@ bool StaysAligned(const Access& access, int dim, int width) {
 }
 
 }  // namespace
+
+bool IsMultiple(const SymDim& dim, int of) { return SymDim::Mod(dim, of) == SymDim(0); }
 
 Result<LoopForm> ToLoopForm(LoopFunc& func) {
   if (IsPointwise(func)) {

@@ -9,6 +9,9 @@
 
 namespace stoker::cuda {
 
+// Whatever the sizes are.
+bool IsMultiple(const SymDim& dim, int of);
+
 enum class LoopForm : std::uint8_t { kPoints, kRows, kColumns };
 
 // Rewrites `func` so that its inner dims are those that are reduced, and merges neighbouring dims

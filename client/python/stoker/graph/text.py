@@ -32,6 +32,11 @@ def _rearranged(value):
     return value
 
 
+def _quoted(text):
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
 class GraphText:
     """`absent`: operations that the target has no kernel for."""
 
@@ -70,8 +75,7 @@ class GraphText:
 
     def extern_call(self, target, operands, types):
         """An operator that PyTorch runs. Equal calls are not one: they may draw random numbers."""
-        quoted = target.replace("\\", "\\\\").replace('"', '\\"')
-        node = Node("extern_call", tuple(operands), f' {{target="{quoted}"}}', self.maker)
+        node = Node("extern_call", tuple(operands), f" {{target={_quoted(target)}}}", self.maker)
         self._made["extern_call", len(self._made)] = node
         node.results = tuple(Value(node, dtype, shape) for dtype, shape in types)
         return node.results
@@ -112,8 +116,7 @@ class GraphText:
 
     def require(self, x, message):
         """`x`, a bool. A kernel on a GPU fails with the message where it does not hold."""
-        printable = "".join(each for each in message if " " <= each <= "~" and each not in '"\\\\')
-        return self.node("require", (x,), f' {{message="{printable}"}}', x.dtype, x.shape)
+        return self.node("require", (x,), f" {{message={_quoted(message)}}}", x.dtype, x.shape)
 
     def predicate(self, op, x):
         return self.node(op, (x,), "", "bool", x.shape)

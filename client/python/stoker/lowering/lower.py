@@ -190,7 +190,8 @@ class _Lowering:
         reason = "random numbers" if is_random(node.target) else "it has no mapping"
         if node.name in self.refused:
             rule, reason = None, self.refused[node.name]
-        if str(node.target) in targets.OF_LIBRARIES[self.device.type]:
+        is_of_library = str(node.target) in targets.OF_LIBRARIES[self.device.type]
+        if is_of_library:
             reason = None
         if node in self.unsized:
             rule, reason = None, "a size that only a run knows"
@@ -207,8 +208,7 @@ class _Lowering:
                 self.needing.add(node.name)
                 reason = None
             except Unsupported as unsupported:
-                if str(node.target) not in targets.OF_LIBRARIES[self.device.type]:
-                    reason = str(unsupported)
+                reason = None if is_of_library else str(unsupported)
             except NoKernel:
                 reason = None
             except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:

@@ -72,8 +72,7 @@ def _run(calls, run, _context, number, operands, results, sizes):
     # A signal that comes while kernels run is handled before the first line. What its handler raises there nobody can catch: ctypes
     # drops it, and gives libstoker any number for a status.
     try:
-        if run.leave is not None:
-            run.has_come_to_operators()
+        run.has_come_to_operators()
         done = run.done  # An operator may run the executable.
         calls[number](operands, results, sizes)
         run.done = done + 1

@@ -271,23 +271,19 @@ void ReplaceIntrinsics(llvm::Module& module) {
   for (llvm::CallInst* call : calls) {
     Builder b(call);
     llvm::Value* target = nullptr;
-    bool gives_four = false;
+    llvm::Value* four = nullptr;  // What gives four results.
     switch (call->getIntrinsicID()) {
       case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16:
-        target = AddressOf(b, &Block::Multiply<BF16>);
-        gives_four = true;
+        four = AddressOf(b, &Block::Multiply<BF16>);
         break;
       case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32:
-        target = AddressOf(b, &Block::Multiply<F16>);
-        gives_four = true;
+        four = AddressOf(b, &Block::Multiply<F16>);
         break;
       case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16:
-        target = AddressOf(b, &Block::LoadMatrices<false>);
-        gives_four = true;
+        four = AddressOf(b, &Block::LoadMatrices<false>);
         break;
       case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16:
-        target = AddressOf(b, &Block::LoadMatrices<true>);
-        gives_four = true;
+        four = AddressOf(b, &Block::LoadMatrices<true>);
         break;
       case llvm::Intrinsic::not_intrinsic:
         target = AddressOf(b, &FailAssertion);
@@ -323,8 +319,8 @@ void ReplaceIntrinsics(llvm::Module& module) {
         STOKER_CHECK(false);
     }
     llvm::Value* made = nullptr;
-    if (gives_four) {
-      made = CallForFour(b, call, target);
+    if (four != nullptr) {
+      made = CallForFour(b, call, four);
     } else {
       const std::vector<llvm::Value*> arguments(call->arg_begin(), call->arg_end());
       made = b.CreateCall(call->getFunctionType(), target, arguments);
