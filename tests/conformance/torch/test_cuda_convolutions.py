@@ -11,7 +11,7 @@ from lowered import graph_of as traced, run_program
 from stoker.captures.words.graphs import decode_program, encode_program
 from stoker.lowering import targets
 from stoker.lowering.lower import lower
-from stoker.runtime.convolutions import FUSED
+from stoker.runtime.convolutions.fused import FUSED
 from test_cuda_lowering import as_on_a_gpu, channels_last, graph_of, texts_of
 from test_lowering import calls_of
 

@@ -10,7 +10,7 @@ import torch
 
 from ..graph.layout import layout_of
 from ..pytorch.operators import BATCH_NORMS, CONVERT, named_argument
-from ..runtime.convolutions import FUSED
+from ..runtime.convolutions.fused import FUSED
 from .convolutions import is_of_one_place
 from .replacements import call, copy_of, last_of_channels, permuted
 

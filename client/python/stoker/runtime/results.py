@@ -6,7 +6,7 @@ import torch
 
 from ..pytorch.convolutions import runs_by_cudnn, settings_of_cudnn
 from ..pytorch.operators import has_kernel, schema_of
-from . import convolutions
+from .convolutions import fused
 
 aten = torch.ops.aten
 
@@ -19,8 +19,8 @@ def writer_of(operator, arguments, keywords, results):
     result = results[0][1]
     if operator is aten.convolution.default:
         return _convolution_into(result, *arguments)
-    if operator is convolutions.FUSED:
-        return convolutions.written_to(result, *arguments)
+    if operator is fused.FUSED:
+        return fused.written_to(result, *arguments)
     form = _form_with_out(operator, result.device.type)
     return form and functools.partial(form, *arguments, **keywords, out=result)
 

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import stoker
-from stoker.runtime import convolutions, cudnn
+from stoker.runtime.convolutions import cudnn
+from stoker.runtime.convolutions import fused as operator
 from stoker.runtime.results import writer_of
 
 BF16 = torch.bfloat16
@@ -93,9 +94,9 @@ def test_steps_are_those_of_eager():
     image, weight, residual = (torch.randn(shape) for shape in ((2, 8, 6, 5), (4, 8, 3, 3), (2, 4, 4, 3)))
     shift = torch.randn(4)
     given = [image, weight, shift, residual, [1, 1], [0, 0], [1, 1]]
-    assert writer_of(convolutions.FUSED, given, {}, [(None, residual)]) is None  # On the CPU.
+    assert writer_of(operator.FUSED, given, {}, [(None, residual)]) is None  # On the CPU.
     exact = (torch.conv2d(image.double(), weight.double()) + shift.view(-1, 1, 1) + residual).relu()
-    torch.testing.assert_close(convolutions.FUSED(*given).double(), exact, rtol=1e-5, atol=1e-4)
+    torch.testing.assert_close(operator.FUSED(*given).double(), exact, rtol=1e-5, atol=1e-4)
 
 
 class OnGpu(torch.Tensor):
@@ -118,7 +119,7 @@ def written(monkeypatch, on, **changed):
         return on(fused, tensors)
 
     monkeypatch.setattr(cudnn, "on", asking)
-    run = convolutions.written_to(result, image, weight, shift, residual, [1, 1], [0, 0], [1, 1])
+    run = operator.written_to(result, image, weight, shift, residual, [1, 1], [0, 0], [1, 1])
     if run is not None:
         run()
         run()
@@ -148,7 +149,7 @@ def test_a_handle_is_told_of_another_stream_alone(monkeypatch):
 
 @pytest.mark.parametrize("is_asked", [False, True])
 def test_kernels_repeat_where_that_is_asked_for(monkeypatch, is_asked):
-    monkeypatch.setattr(convolutions, "is_repeatable", lambda: is_asked)
+    monkeypatch.setattr(operator, "is_repeatable", lambda: is_asked)
     asked, _, _ = written(monkeypatch, lambda fused, tensors: lambda: None)
     assert [fused.is_repeatable for fused in asked] == [is_asked]
 

@@ -9,21 +9,21 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..base import tally
-from ..base.locks import ProcessLock
-from ..base.log import logger
-from ..base.signals import let_through
-from ..pytorch import devices
+from ...base import tally
+from ...base.locks import ProcessLock
+from ...base.log import logger
+from ...base.signals import let_through
+from ...pytorch import devices
+from . import recorded
+from .recorded import Refused
 
 # A kernel for each: what a process meets more of it computes in several.
 MAX_KERNELS = 1024
 # Of what cuDNN proposes, best first.
 _MAX_PROPOSALS = 16
 _ALIGNED = 16  # Bytes.
-
-
-class Refused(Exception):
-    """cuDNN does not take it; the message says what it said."""
+# Until then the library may have things to load, and the tensors may be elsewhere the next time.
+_RUNS_BEFORE_RECORDING = 2
 
 
 class Fused(NamedTuple):
@@ -182,9 +182,10 @@ class Kernel:
         raise Refused(str(reason))
 
     def on(self, handle, tensors):
-        """A function of PyTorch's current stream that runs it on these tensors, in the order of the numbers."""
+        """A function of a stream that runs it there on these tensors, in the order of the numbers; nothing of them changes
+        from run to run where is_steady()."""
         library, plan = _library(), self._plan.address
-        pack = None if self._bytes else self._pack(tensors, None)
+        pack = self._pack(tensors, None) if self.is_steady() else None
 
         def run(stream):
             given = pack
@@ -195,6 +196,9 @@ class Kernel:
             _check(library.cudnnBackendExecute(handle.address, plan, given.address), "a run")
 
         return run
+
+    def is_steady(self):
+        return self._bytes == 0
 
     def _pack(self, tensors, workspace):
         return _Object(16, {
@@ -226,22 +230,52 @@ class _Handle:
 _handle = functools.cache(_Handle)
 
 
+@functools.cache
+def _recorder(device):
+    return recorded.Recorder(recorded.driver())
+
+
 def on(fused, tensors):
     """A function that computes it on these tensors (the image, the weight, what follows reads, the result); None where cuDNN
-    does not."""
+    does not. It raises Refused where cuDNN or the driver does, after all."""
     with _lock():
         if fused not in _kernels and len(_kernels) < MAX_KERNELS:
             _kernels[fused] = _kernel_of(fused)
         kernel = _kernels.get(fused)
-        launch = kernel and kernel.on(_handle(fused.device), tensors)
-    if launch is None:
-        return None
+        give = kernel and kernel.on(_handle(fused.device), tensors)
+    return give and _Runs(fused.device, give, kernel.is_steady())
 
-    def run():
+
+class _Runs:
+    """Of one kernel on certain tensors: by the library, and after the first ones without it."""
+
+    def __init__(self, device, give, may_record):
+        self._device, self._give, self._may_record = device, give, may_record
+        self._runs = 0
+        self._launch = None
+
+    def __call__(self):
+        stream = devices.stream_of(self._device)
+        launch = self._launch or self._recorded()
+        if launch is not None:
+            launch(stream)
+            return
         with _lock():
-            launch(devices.stream_of(fused.device))
+            self._give(stream)
 
-    return run
+    def _recorded(self):
+        if not self._may_record or devices.is_capturing():
+            return None
+        with _lock():
+            self._runs += 1
+            if self._runs <= _RUNS_BEFORE_RECORDING or not self._may_record:
+                return None
+            self._may_record = False  # Whatever comes of it.
+            with torch.cuda.device(self._device):
+                self._launch = _recorder(self._device).recorded(self._give)
+            if self._launch is not None:
+                tally.count("convolutions_recorded")
+            return self._launch
 
 
 def _kernel_of(fused):

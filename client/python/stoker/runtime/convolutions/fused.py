@@ -2,8 +2,8 @@
 
 import torch
 
-from ..base.log import logger
-from ..pytorch.convolutions import is_repeatable
+from ...base.log import logger
+from ...pytorch.convolutions import is_repeatable
 from . import cudnn
 
 _LIBRARY = torch.library.Library("stoker", "DEF")
