@@ -343,9 +343,9 @@ int CheckCounts::without_kernel() const {
   return sum;
 }
 
-CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scale, int threads,
-                      std::chrono::seconds limit) {
-  const auto end = std::chrono::steady_clock::now() + limit;
+CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, const CheckChoice& choice) {
+  const auto end = std::chrono::steady_clock::now() + choice.limit;
+  const int scale = choice.scale;
   std::vector<Check> checks;
   AddRows(scale, checks);
   AddReductions(scale, checks);
@@ -355,6 +355,9 @@ CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scal
   AddLong(scale, checks);
   AddOps(scale, checks);
   AddChains(scale, checks);
+  std::erase_if(checks, [&](const Check& check) {
+    return check.name.find(choice.named) == std::string::npos;
+  });
   CheckCounts counts;
   std::mutex mutex;
   std::atomic<std::size_t> next{0};
@@ -384,7 +387,7 @@ CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scal
     }
   };
   std::vector<std::thread> workers;
-  for (int i = 0; i < threads; ++i) workers.emplace_back(work);
+  for (int i = 0; i < choice.threads; ++i) workers.emplace_back(work);
   for (std::thread& worker : workers) worker.join();
   return counts;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/cuda/device.h"
@@ -21,10 +22,14 @@ struct CheckCounts {
   std::vector<std::string> failures;
 };
 
-// `scale`: 0 a few small shapes, 1 all of them. Each graph runs with operands that are aligned, and
-// one element behind that. On as many threads, each with a queue of its own; none begins after
-// `limit`.
-CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, int scale, int threads,
-                      std::chrono::seconds limit);
+struct CheckChoice {
+  int scale = 1;                   // 0: a few small shapes; 1: all of them.
+  int threads = 1;                 // Each with a queue of its own.
+  std::chrono::seconds limit{60};  // None begins later.
+  std::string_view named = "";     // What their names have in them.
+};
+
+// Each graph runs with operands that are aligned, and one element behind that.
+CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, const CheckChoice& choice);
 
 }  // namespace stoker::device_test

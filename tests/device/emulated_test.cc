@@ -115,7 +115,8 @@ class EmulatedTest : public testing::Test {
 TEST_F(EmulatedTest, Checks_SmallShapes_AgreeWithTheInterpreter) {
   {
     const auto device = cuda::Device::Create(0, STOKER_FAKE_CUDA, {STOKER_FAKE_CUBLAS_LT}).value();
-    const CheckCounts counts = RunChecks(*device, assemble_, 0, 2, std::chrono::minutes(10));
+    const CheckCounts counts = RunChecks(
+        *device, assemble_, {.scale = 0, .threads = 2, .limit = std::chrono::minutes(10)});
     for (const std::string& failure : counts.failures) ADD_FAILURE() << failure;
     std::printf("  %d passed, %d failed, %d without a kernel yet; %d cubins\n", counts.passed,
                 counts.failed, counts.without_kernel(), Kernels().cubins());
