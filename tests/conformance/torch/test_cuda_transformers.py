@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from stoker.lowering.lower import lower
+from stoker.lowering.lower import lower, lower_for_all
 from stoker.pytorch import aot
 from test_cuda_lowering import operators_of, texts_of
 from test_lowering import calls_of
@@ -41,8 +41,9 @@ class Traced(Exception):
     """Nothing runs."""
 
 
-def traced(make, *inputs):
-    """The functional graph of the model on those of the inputs that are given."""
+def traced(make, *inputs, varying=()):
+    """The functional graph of the model on those of the inputs that are given. `varying`: which of their dims may be of any
+    size."""
     graphs = []
 
     def keep(gm, _):
@@ -62,8 +63,11 @@ def traced(make, *inputs):
             model = make().eval()
         finally:
             torch.set_default_dtype(default)
+        given = [torch.empty_like(x, device="cuda") for x in inputs]
+        for x in given:
+            torch._dynamo.maybe_mark_dynamic(x, list(varying))
         with pytest.raises(Exception, match="Traced"):
-            torch.compile(model, backend=backend)(*[torch.empty_like(x, device="cuda") for x in inputs])
+            torch.compile(model, backend=backend)(*given)
     graph, = graphs
     return graph
 
@@ -92,6 +96,34 @@ def test_attention_is_a_kernel_without_a_mask(make, products, causal):
     assert text.count(" attention(") == text.count(f"causal={str(causal).lower()}") == LAYERS
     assert text.count(" dot_general(") == products
     assert " exponential(" not in text  # No softmax of scores.
+
+
+def for_all_sizes(graph):
+    """The program that serves them, made for those of the trace."""
+    def told(size):
+        return size.node.hint if isinstance(size, torch.SymInt) else size
+
+    given = [node.meta["val"] for node in graph.graph.find_nodes(op="placeholder")]
+    with FakeTensorMode():
+        arguments = [
+            torch.empty(list(map(told, x.shape)), dtype=x.dtype, device="cuda") if isinstance(x, torch.Tensor) else told(x)
+            for x in given]
+    return lower_for_all(graph, (), arguments)
+
+
+def test_a_batch_of_any_size_has_no_mask():
+    program = for_all_sizes(traced(bert, torch.zeros(4, 16, dtype=torch.int64), varying=[0]))
+    text, = texts_of(program)
+    assert program.symbols and not program.fallbacks
+    assert text.count(" attention(") == LAYERS and " exponential(" not in text
+
+
+def test_sequences_of_any_length_are_calls_without_a_mask():
+    program = for_all_sizes(traced(bert, torch.zeros(4, 16, dtype=torch.int64), varying=[0, 1]))
+    assert program.symbols and not program.fallbacks
+    inside, _ = operators_of(program)
+    assert inside == ["aten._scaled_dot_product_cudnn_attention.default"] * LAYERS
+    assert all(call.arguments[3] is None for call in calls_of(program))
 
 
 def test_queries_keys_and_values_are_one_product():

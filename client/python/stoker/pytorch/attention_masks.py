@@ -1,6 +1,8 @@
 """Masks of attention that keep everything. PyTorch chooses a kernel by how a mask lies: for one that no fused kernel reads it
 writes down all scores, be every element of it true."""
 
+import math
+
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
@@ -27,13 +29,14 @@ def asks_for_attention(gm):
 
 
 class WithoutFullMasks(TorchFunctionMode):
-    """While a graph is traced: a mask on a GPU that is made of shapes alone, keeps everything and lies as no fused kernel reads it
-    is none. The result lies as PyTorch's would. Only where there are no gradients, and numbers are narrow: fused kernels
-    have errors of their own."""
+    """While a graph is traced: a mask on a GPU that is made of shapes alone, keeps everything, whatever the sizes are that
+    vary, and lies as no fused kernel reads it is none. The result lies as PyTorch's would. Only where there are no gradients,
+    and numbers are narrow: fused kernels have errors of their own."""
 
     def __init__(self):
         super().__init__()
-        self._known = {}  # id -> (a tensor of the trace, what it is, on the CPU)
+        # id -> (a tensor of the trace, what it is, on the CPU; where sizes vary, the least and the greatest of its elements)
+        self._known = {}
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         keywords = kwargs or {}
@@ -63,31 +66,104 @@ class WithoutFullMasks(TorchFunctionMode):
     def _says_nothing(self, mask):
         if not isinstance(mask, torch.Tensor) or mask.device.type != "cuda" or mask.dtype != torch.bool or not mask.dim():
             return False
-        if mask.stride(-1) == 1 or mask.shape[-1] == 1:
+        if any(type(number) is int and number == 1 for number in (mask.stride(-1), mask.shape[-1])):
             return False  # A fused kernel reads it.
         known = self._known.get(id(mask))
         with look_at_real_tensors():
-            return known is not None and bool(known[1].all())
+            return known is not None and _bounds(known[1])[0] == 1
 
     def _note(self, result, func, args, keywords):
         leaves = _leaves((args, keywords))
         given = [x for x in leaves if isinstance(x, torch.Tensor)]
-        if any(id(x) not in self._known for x in given) or any(isinstance(x, torch.SymInt) for x in leaves):
+        if any(id(x) not in self._known for x in given):
             return
-        if any(isinstance(size, torch.SymInt) for size in result.shape) or result.numel() > _MAX_ELEMENTS:
-            return
+        with torch.no_grad(), look_at_real_tensors():
+            if _varies(leaves) or _varies(result.shape) or any(isinstance(self._known[id(x)][1], tuple) for x in given):
+                found = self._bounds_of(result, func, args, keywords)
+            else:
+                found = self._made(result, func, args, keywords)
+        if found is not None:
+            self._known[id(result)] = result, found
 
+    def _made(self, result, func, args, keywords):
         def told(x):
             if isinstance(x, torch.Tensor):
                 return self._known[id(x)][1]
             return CPU if isinstance(x, torch.device) else x
 
-        with torch.no_grad(), look_at_real_tensors():
-            try:
-                self._known[id(result)] = result, func(*_mapped(told, args), **_mapped(told, keywords))
-            except Exception as error:  # Nobody knows it then.
-                let_through(error)
-                return
+        if result.numel() > _MAX_ELEMENTS:
+            return None
+        elsewhere = {"device": CPU} if "device" in keywords else {}
+        try:
+            return func(*_mapped(told, args), **{**_mapped(told, keywords), **elsewhere})
+        except Exception as error:  # Nobody knows it then.
+            let_through(error)
+            return None
+
+    def _bounds_of(self, result, func, args, keywords):
+        def told(x):
+            return _bounds(self._known[id(x)][1]) if isinstance(x, torch.Tensor) else _bounds(x)
+
+        name = func.__name__.strip("_")
+        if name in _VIEWS and args and args[0].dtype == result.dtype:
+            return told(args[0])
+        if name in _FILLED:
+            return (_FILLED[name],) * 2
+        if name == "arange":
+            return _bounds_of_places(args, keywords)
+        if name in _OF_BOUNDS and result.dtype in _DTYPES_OF_BOUNDS[name] and not keywords:
+            return _OF_BOUNDS[name](*[told(x) for x in args])
+        return None
+
+
+# ---- Bounds -------------------------------------------------------------------------------------------
+
+
+_ANYTHING = (-math.inf, math.inf)
+_VIEWS = frozenset("broadcast_to expand getitem reshape unsqueeze view".split())
+_FILLED = {"ones": 1, "new_ones": 1, "zeros": 0, "new_zeros": 0}
+_TRUTHS, _PLACES = (torch.bool,), (torch.int64,)
+
+
+def _truth(always, never):
+    return (int(always), int(not never))
+
+
+# Name -> the bounds of what it gives, of those of its arguments.
+_OF_BOUNDS = {
+    "add": lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    "sub": lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    "ge": lambda a, b: _truth(a[0] >= b[1], a[1] < b[0]),
+    "gt": lambda a, b: _truth(a[0] > b[1], a[1] <= b[0]),
+    "le": lambda a, b: _truth(a[1] <= b[0], a[0] > b[1]),
+    "lt": lambda a, b: _truth(a[1] < b[0], a[0] >= b[1]),
+    "invert": lambda a: (1 - a[1], 1 - a[0]),
+    **dict.fromkeys(("and", "bitwise_and", "logical_and"), lambda a, b: (min(a[0], b[0]), min(a[1], b[1]))),
+    **dict.fromkeys(("or", "bitwise_or", "logical_or"), lambda a, b: (max(a[0], b[0]), max(a[1], b[1])))}
+_OF_BOUNDS["bitwise_not"] = _OF_BOUNDS["logical_not"] = _OF_BOUNDS["invert"]
+_DTYPES_OF_BOUNDS = {name: _PLACES if name in ("add", "sub") else _TRUTHS for name in _OF_BOUNDS}
+
+
+def _bounds(value):
+    """(the least, the greatest) of a tensor's elements, or a number's own."""
+    if isinstance(value, tuple):
+        return value
+    if isinstance(value, torch.Tensor):
+        return (value.min().item(), value.max().item()) if value.numel() and not value.is_complex() else _ANYTHING
+    return (value, value) if isinstance(value, (bool, int, float)) else _ANYTHING
+
+
+def _bounds_of_places(args, keywords):
+    """Of what arange counts upwards, in the dtype that it has by itself."""
+    if len(args) > 2 or not keywords.keys() <= {"device"}:
+        return None
+    start = args[0] if len(args) == 2 else 0
+    is_counted = type(start) is int and all(isinstance(end, (int, torch.SymInt)) for end in args)
+    return (start, math.inf) if is_counted else None
+
+
+def _varies(values):
+    return any(isinstance(value, torch.SymInt) for value in values)
 
 
 def _only_makes(func):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
@@ -95,6 +96,65 @@ def of_a_shape(q):
 def test_sizes_are_arguments_like_others():
     assert masks_seen(of_a_shape)[0] == [False]
     assert masks_seen(lambda q: (q[:1, :1, :, :1] < 1).expand(q.shape[:3] + q.shape[2:3]), gradients=True)[0] == [True]
+
+
+def everywhere(batch, queries, keys):
+    return (torch.arange(queries, device="cuda")[None, None, :, None] >= 0).expand(batch, -1, queries, keys)
+
+
+def of_ones(batch, queries, keys):
+    kept = torch.ones(batch, 1, 1, 1, dtype=torch.bool, device="cuda") & everywhere(1, queries, 1)
+    return (~(torch.zeros(queries, 1, dtype=torch.bool, device="cuda") | ~kept)).expand(batch, 1, queries, keys)
+
+
+def behind_some(batch, queries, keys):
+    return (torch.arange(3, queries, device="cuda")[:, None] - 3 >= 0).expand(batch, 1, queries - 3, keys)
+
+
+def all_but_one(batch, queries, keys):
+    return (torch.arange(queries, device="cuda")[:, None] > 0).expand(batch, 1, queries, keys)
+
+
+def up_to_a_place(batch, queries, keys):
+    return (torch.arange(queries, device="cuda")[:, None] < 4096).expand(batch, 1, queries, keys)
+
+
+def up_to_a_size(batch, queries, keys):
+    return (torch.arange(queries, device="cuda")[:, None] < keys).expand(batch, 1, queries, keys)
+
+
+def backwards(batch, queries, keys):
+    return (torch.arange(queries, -1, -1, device="cuda")[1:, None] >= 0).expand(batch, 1, queries, keys)
+
+
+def as_bytes(batch, queries, keys):
+    return (torch.arange(queries, device="cuda")[:, None].view(torch.float64) >= 0).expand(batch, 1, queries, keys)
+
+
+# Made, of which lengths it keeps everything.
+OF_SIZES = [
+    (everywhere, "any"), (of_ones, "any"), (behind_some, "any"), (all_but_one, "none"), (up_to_a_place, "this"), (up_to_a_size, "this"),
+    (backwards, "this"), (as_bytes, "this")]
+
+
+@pytest.mark.parametrize("make, lengths", OF_SIZES, ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize("varying", [(0,), (2,), (0, 2)], ids=str)
+def test_sizes_may_vary(make, lengths, varying):
+    """What holds whatever they are, and nothing else."""
+    contexts = [DimDynamic.DYNAMIC if dim in varying else DimDynamic.STATIC for dim in range(4)]
+    environment, real = ShapeEnv(), torch.empty(4, 3, 9, 8)
+    with FakeTensorMode(allow_non_fake_inputs=True, shape_env=environment) as mode, torch.no_grad():
+        like = mode.from_tensor(real, symbolic_context=StatelessSymbolicContext(dynamic_sizes=contexts))
+        queries = like.shape[2] - (3 if make is behind_some else 0)
+        q = torch.empty(like.shape[0], 3, queries, 8, device="cuda", dtype=torch.bfloat16)
+        k = torch.empty(like.shape[0], 3, like.shape[2], 8, device="cuda", dtype=torch.bfloat16)
+        guards = len(environment.guards)
+        with Seen() as seen, WithoutFullMasks():
+            mask = make(like.shape[0], like.shape[2], like.shape[2])
+            F.scaled_dot_product_attention(q, k, k, attn_mask=mask)
+    is_none = lengths == "any" or (lengths == "this" and 2 not in varying)
+    assert [given is None for given in seen.masks] == [is_none]
+    assert len(environment.guards) == guards or make is behind_some  # This one subtracts from a size.
 
 
 class Called(torch.nn.Module):
