@@ -101,7 +101,7 @@ class HostCalls final : public Pauses {
     const auto* operands = reinterpret_cast<const void* const*>(tensors_);
     auto* results = reinterpret_cast<void* const*>(tensors_ + call.operands.size());
     STOKER_RETURN_IF_ERROR(host_->Call(pause, {operands, call.operands.size()},
-                                       {results, call.results.size()}, call.sizes));
+                                       {results, call.results.size()}, call.sizes, queue_));
     if (seconds_ == nullptr) return Ok();
     STOKER_RETURN_IF_ERROR(queue_.Wait());
     const auto elapsed = std::chrono::steady_clock::now() - start;

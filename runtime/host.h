@@ -7,6 +7,7 @@
 #include <span>
 
 #include "protocol/base/result.h"
+#include "runtime/queue.h"
 
 namespace stoker {
 
@@ -18,9 +19,11 @@ class Host {
   // thread: it has read the operands and written the results when it returns, or when the stream of
   // the run's queue, which it gave that work to, has come so far. All are row-major, at addresses
   // of the queue's device, aligned to their elements; `sizes` are those of all dims of each
-  // operand, then of each result. They are the call's: nobody may look there later.
+  // operand, then of each result. They are the call's: nobody may look there later. `queue`: the
+  // run's own.
   virtual Status Call(std::size_t call, std::span<const void* const> operands,
-                      std::span<void* const> results, std::span<const std::int64_t> sizes) = 0;
+                      std::span<void* const> results, std::span<const std::int64_t> sizes,
+                      Queue& queue) = 0;
 };
 
 }  // namespace stoker

@@ -63,6 +63,15 @@ class Pauses {
   virtual Status At(std::size_t pause, std::span<std::byte* const> addresses) = 0;
 };
 
+// A kernel with its parameters, as the host framework has it from a library: what cuLaunchKernelEx
+// takes, but for the stream. They stay where they are while anybody may give it to a queue.
+struct ForeignLaunch {
+  const void* configuration = nullptr;  // A CUlaunchConfig.
+  void* function = nullptr;
+  void** values = nullptr;
+  void** extra = nullptr;
+};
+
 // Not thread-safe. Takes the lists, and the memory, of its own device alone.
 class Queue {
  public:
@@ -76,6 +85,11 @@ class Queue {
   // launch, all its trips together, and Run has waited.
   virtual Status Run(const LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
                      std::vector<double>* seconds) = 0;
+
+  // In order with what else is given to it. Unimplemented where the device has no such kernels.
+  virtual Status Give(const ForeignLaunch&) {
+    return Unimplemented("This queue takes no launches of other libraries.");
+  }
 
   // Until everything is done that was given to it.
   virtual Status Wait() = 0;

@@ -133,6 +133,32 @@ void stoker_executable_set_host(stoker_executable* executable, stoker_host_fn ca
                                               : std::make_unique<ForeignHost>(call, context));
 }
 
+stoker_status* stoker_executable_keep_host_call(stoker_executable* executable, size_t call,
+                                                const void* const* addresses, size_t count,
+                                                const stoker_kernel_launch* launch) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(addresses, "addresses"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(launch, "launch"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(launch->configuration, "launch->configuration"));
+    STOKER_RETURN_IF_ERROR(RequireNonNull(launch->function, "launch->function"));
+    ForeignHost* const host = executable->loaded->host();
+    if (host == nullptr) {
+      return FailedPrecondition("The executable has no host, whose calls could be kept.");
+    }
+    host->Keep(call, SpanOf(addresses, count),
+               {launch->configuration, launch->function, launch->values, launch->extra});
+    return Ok();
+  });
+}
+
+void stoker_executable_forget_host_calls(stoker_executable* executable) {
+  if (executable == nullptr || executable->loaded->host() == nullptr) return;
+  executable->loaded->host()->Forget();
+}
+
+size_t stoker_kept_host_calls() { return ForeignHost::KeptCalls(); }
+
 stoker_status* stoker_device_target(const char* device, char** text) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(text, "text"));

@@ -1,8 +1,7 @@
 #include "client/core/execution/host_calls.h"
 
 #include <algorithm>
-#include <optional>
-#include <vector>
+#include <mutex>
 
 namespace stoker {
 namespace {
@@ -37,13 +36,55 @@ std::optional<std::size_t> CallOf(const LaunchPlan& plan, const Node& node,
   return std::nullopt;
 }
 
+thread_local std::size_t kept_calls = 0;
+
 }  // namespace
 
 Status ForeignHost::Call(std::size_t call, std::span<const void* const> operands,
-                         std::span<void* const> results, std::span<const std::int64_t> sizes) {
+                         std::span<void* const> results, std::span<const std::int64_t> sizes,
+                         Queue& queue) {
+  if (has_kept_.load(std::memory_order_relaxed)) {
+    if (auto given = GiveKept(call, operands, results, queue)) return *std::move(given);
+  }
   if (call_(context_, call, operands.data(), results.data(), sizes.data()) == 0) return Ok();
   return FailedPrecondition("The host framework failed in host call " + std::to_string(call) + ".");
 }
+
+std::optional<Status> ForeignHost::GiveKept(std::size_t call, std::span<const void* const> operands,
+                                            std::span<void* const> results, Queue& queue) const {
+  const std::shared_lock lock(mutex_);  // Until it is given: its owner may free it afterwards.
+  if (call >= kept_.size()) return std::nullopt;
+  for (const Kept& kept : kept_[call]) {
+    const std::span<const void* const> addresses = kept.addresses;
+    if (addresses.size() != operands.size() + results.size() ||
+        !std::ranges::equal(addresses.first(operands.size()), operands) ||
+        !std::ranges::equal(addresses.subspan(operands.size()), results)) {
+      continue;
+    }
+    ++kept_calls;
+    return queue.Give(kept.launch);
+  }
+  return std::nullopt;
+}
+
+void ForeignHost::Keep(std::size_t call, std::span<const void* const> addresses,
+                       const ForeignLaunch& launch) {
+  const std::lock_guard lock(mutex_);
+  if (call >= kept_.size()) kept_.resize(call + 1);
+  std::vector<Kept>& of_call = kept_[call];
+  std::erase_if(of_call,
+                [&](const Kept& kept) { return std::ranges::equal(kept.addresses, addresses); });
+  of_call.push_back({{addresses.begin(), addresses.end()}, launch});
+  has_kept_.store(true, std::memory_order_relaxed);
+}
+
+void ForeignHost::Forget() {
+  const std::lock_guard lock(mutex_);
+  kept_.clear();
+  has_kept_.store(false, std::memory_order_relaxed);
+}
+
+std::size_t ForeignHost::KeptCalls() { return kept_calls; }
 
 Status InterpretedHost::Call(const Node& node, std::span<const InterpreterTensor* const> operands,
                              std::span<InterpreterTensor> results) const {
@@ -68,7 +109,7 @@ Status InterpretedHost::Call(const Node& node, std::span<const InterpreterTensor
     to.push_back(memory.back().data());
     sizes.insert(sizes.end(), result.shape.begin(), result.shape.end());
   }
-  STOKER_RETURN_IF_ERROR(host.Call(*call, from, to, sizes));
+  STOKER_RETURN_IF_ERROR(host.Call(*call, from, to, sizes, queue));
   for (std::size_t i = 0; i < results.size(); ++i) {
     STOKER_RETURN_IF_ERROR(
         queue.CopyOut(written[i].data(), static_cast<const std::byte*>(to[i]), written[i].size()));

@@ -1,10 +1,14 @@
 // Ops of the host framework, which a C function runs.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <shared_mutex>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "protocol/artifact/launch_plan.h"
 #include "protocol/base/result.h"
@@ -16,17 +20,39 @@
 
 namespace stoker {
 
+// Thread-safe.
 class ForeignHost final : public Host {
  public:
   ForeignHost(stoker_host_fn call, void* context) : call_(call), context_(context) {}
 
   // FailedPrecondition where the function says that it failed: why is for its owner to know.
   Status Call(std::size_t call, std::span<const void* const> operands,
-              std::span<void* const> results, std::span<const std::int64_t> sizes) override;
+              std::span<void* const> results, std::span<const std::int64_t> sizes,
+              Queue& queue) override;
+
+  // From now on this stands for the call where its operands, then its results, are there, in place
+  // of what did: the function is not called.
+  void Keep(std::size_t call, std::span<const void* const> addresses, const ForeignLaunch& launch);
+  // Nothing stands for a call any more, nor is anything that did being given when this returns.
+  void Forget();
+  // How many calls the calling thread has had done by what is kept, of any host.
+  static std::size_t KeptCalls();
 
  private:
+  struct Kept {
+    std::vector<const void*> addresses;
+    ForeignLaunch launch;
+  };
+
+  // Nothing where none stands for it.
+  std::optional<Status> GiveKept(std::size_t call, std::span<const void* const> operands,
+                                 std::span<void* const> results, Queue& queue) const;
+
   const stoker_host_fn call_;
   void* const context_;
+  std::atomic<bool> has_kept_{false};
+  mutable std::shared_mutex mutex_;
+  std::vector<std::vector<Kept>> kept_;  // Of each call. Guarded by it.
 };
 
 // Runs the host calls of `plan` on a device, for an interpreter.

@@ -12,12 +12,12 @@
 #include <string_view>
 #include <vector>
 
+#include "client/core/execution/host_calls.h"
 #include "client/core/execution/job_device.h"
 #include "client/core/session.h"
 #include "protocol/base/fork_mutex.h"
 #include "protocol/graph/graph.h"
 #include "runtime/executable.h"
-#include "runtime/host.h"
 
 namespace stoker {
 
@@ -30,7 +30,8 @@ class LoadedExecutable {
                                                         std::shared_ptr<PreparedStore> prepared);
 
   // Runs the plan's host calls, from now on; null: nobody does. Not for concurrent use with Run.
-  void SetHost(std::unique_ptr<Host> host) { host_ = std::move(host); }
+  void SetHost(std::unique_ptr<ForeignHost> host) { host_ = std::move(host); }
+  ForeignHost* host() const { return host_.get(); }  // May be null.
   // `stream`, here and below: see CallQueue.
   Status Bind(std::span<const void* const> data, std::span<const std::int64_t> versions,
               void* stream);
@@ -104,7 +105,7 @@ class LoadedExecutable {
   double load_seconds_ = 0;
   JobDevice& device_;
   std::unique_ptr<Executable> executable_;
-  std::unique_ptr<Host> host_;  // May be null.
+  std::unique_ptr<ForeignHost> host_;  // May be null.
   mutable ForkMutex binding_mutex_;
   std::shared_ptr<const Binding> binding_;  // Guarded by it, as what follows.
   // What is to be prepared anew; of a forked process, who did that may not be there.

@@ -376,6 +376,31 @@ typedef int32_t (*stoker_host_fn)(void* context, size_t call, const void* const*
 STOKER_API void stoker_executable_set_host(stoker_executable* executable, stoker_host_fn call,
                                            void* context);
 
+/* A kernel of a GPU with its parameters, as the host framework has it from a library: what
+ * cuLaunchKernelEx takes, but for the stream. It stays where it is, with all that it points to,
+ * until it is kept no more. */
+typedef struct stoker_kernel_launch {
+  const void* configuration; /* a CUlaunchConfig, whose stream is not looked at */
+  void* function;            /* a CUfunction */
+  void** values;
+  void** extra;
+} stoker_kernel_launch;
+/* From now on `launch` goes to a run's stream in place of host call `call` where that call's
+ * operands, then its results, are at these addresses: what the call gives to the stream there. A
+ * later one for the same addresses takes its place. Concurrently with whatever else.
+ * FAILED_PRECONDITION where the executable has no host; a run fails where its device has no such
+ * kernels. */
+STOKER_API stoker_status* stoker_executable_keep_host_call(stoker_executable* executable,
+                                                           size_t call,
+                                                           const void* const* addresses,
+                                                           size_t count,
+                                                           const stoker_kernel_launch* launch);
+/* The host runs all of its calls again; nobody looks at what was kept when this returns.
+ * Concurrently with whatever else. */
+STOKER_API void stoker_executable_forget_host_calls(stoker_executable* executable);
+/* How many host calls of the calling thread were launches that are kept, since it began. */
+STOKER_API size_t stoker_kept_host_calls(void);
+
 /* Runs on the calling thread and the pool, or on the device of `stream`. `inputs` are all inputs of
  * the graph in order (row-major contiguous; parameters may be NULL: the bound ones are used),
  * `dims` the values of the graph's symbols in order, `outputs` row-major buffers; NULL for an

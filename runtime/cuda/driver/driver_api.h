@@ -60,6 +60,16 @@ struct CuPoolProperties {
   unsigned char reserved[56] = {};
 };
 
+// CUlaunchConfig.
+struct CuLaunchConfig {
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned shared_bytes;
+  CuStream stream;
+  const void* attributes;
+  unsigned attribute_count;
+};
+
 // X(member, symbol, parameters): all return a CUresult.
 #define STOKER_CUDA_DRIVER_API(X)                                                                \
   X(init, "cuInit", (unsigned flags))                                                            \
@@ -107,13 +117,15 @@ struct CuPoolProperties {
   X(record_event, "cuEventRecord", (CuEvent event, CuStream stream))                             \
   X(elapsed_ms, "cuEventElapsedTime", (float* milliseconds, CuEvent from, CuEvent to))
 
-// What drivers have from CUDA 11.3 on, under these names for good; null before.
-#define STOKER_CUDA_NEWER_DRIVER_API(X)                               \
-  X(capture_state, "cuStreamGetCaptureInfo_v2",                       \
-    (CuStream stream, int* status, std::uint64_t* id, CuGraph* graph, \
-     const CuGraphNode** dependencies, std::size_t* count))           \
-  X(set_capture_dependencies, "cuStreamUpdateCaptureDependencies",    \
-    (CuStream stream, CuGraphNode * dependencies, std::size_t count, unsigned flags))
+// What drivers have from CUDA 11.3 on, or 11.8, under these names for good; null before.
+#define STOKER_CUDA_NEWER_DRIVER_API(X)                                               \
+  X(capture_state, "cuStreamGetCaptureInfo_v2",                                       \
+    (CuStream stream, int* status, std::uint64_t* id, CuGraph* graph,                 \
+     const CuGraphNode** dependencies, std::size_t* count))                           \
+  X(set_capture_dependencies, "cuStreamUpdateCaptureDependencies",                    \
+    (CuStream stream, CuGraphNode * dependencies, std::size_t count, unsigned flags)) \
+  X(launch_configured, "cuLaunchKernelEx",                                            \
+    (const CuLaunchConfig* configuration, CuFunction function, void** values, void** extra))
 
 struct DriverApi {
 #define STOKER_CUDA_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;

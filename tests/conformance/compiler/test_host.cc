@@ -49,7 +49,7 @@ TestHost::TestHost(const LaunchPlan& plan) {
 }
 
 Status TestHost::Call(std::size_t call, std::span<const void* const> operands,
-                      std::span<void* const> results, std::span<const std::int64_t> sizes) {
+                      std::span<void* const> results, std::span<const std::int64_t> sizes, Queue&) {
   std::vector<InterpreterTensor> read;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const InterpreterTensor shape = Taken(calls_[call].operands[i].type, sizes);

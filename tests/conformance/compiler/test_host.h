@@ -19,7 +19,8 @@ class TestHost final : public Host {
  public:
   explicit TestHost(const LaunchPlan& plan);
   Status Call(std::size_t call, std::span<const void* const> operands,
-              std::span<void* const> results, std::span<const std::int64_t> sizes) override;
+              std::span<void* const> results, std::span<const std::int64_t> sizes,
+              Queue& queue) override;
 
  private:
   std::vector<HostCall> calls_;

@@ -20,7 +20,8 @@ using cpu::Queue;
 class AddsOne final : public Host {
  public:
   Status Call(std::size_t call, std::span<const void* const> operands,
-              std::span<void* const> results, std::span<const std::int64_t> sizes) override {
+              std::span<void* const> results, std::span<const std::int64_t> sizes,
+              stoker::Queue&) override {
     calls.push_back(call);
     if (call == fails_in) return Internal("It is enough.");
     const auto* from = static_cast<const float*>(operands[0]);

@@ -23,7 +23,7 @@ class GoesOn final : public Host {
   explicit GoesOn(int trips) : trips_(trips) {}
 
   Status Call(std::size_t, std::span<const void* const>, std::span<void* const> results,
-              std::span<const std::int64_t>) override {
+              std::span<const std::int64_t>, stoker::Queue&) override {
     *static_cast<std::uint8_t*>(results[0]) = trips_-- > 0 ? 1 : 0;
     return Ok();
   }

@@ -12,6 +12,7 @@ from ..graph.program import filled
 from ..libstoker.library import FAILED_PRECONDITION, HostFunction, StokerError
 from ..pytorch.devices import placed
 from ..pytorch.operators import OpOverload, overload_of
+from .convolutions.fused import FUSED
 from .memory import memories
 from .results import writer_of
 
@@ -24,11 +25,13 @@ _FAILURE = "The host framework failed in host call "  # libstoker's words.
 
 
 class HostCalls:
-    """Of one executable. `described`: "host_calls" of its description. StokerError where one names no operator."""
+    """Of one executable. `described`: "host_calls" of its description. `kept`: a KeptCalls of the executable's. StokerError where
+    one names no operator."""
 
-    def __init__(self, described, device):
-        calls = [_Call(each, device) for each in described]
+    def __init__(self, described, device, kept):
+        calls = [_Call(number, each, device, kept) for number, each in enumerate(described)]
         self._count = len(calls)
+        self._kept = kept
         self._run = run = _RunOfThread()
         # Holds no reference to this object, so that both go at once.
         self.function = HostFunction(functools.partial(_run, calls, run))
@@ -47,20 +50,27 @@ class HostCalls:
     def begin(self):
         """Before a run in this thread."""
         self._run.done = 0
+        self._run.kept = self._kept.begin()
 
     def error_of(self, failure):
         """What kept this thread's run from its end; None: nothing. `failure`: what libstoker says of it, or None."""
         error, self._run.error = self._run.error, None
         if error is not None:
             return error
-        is_lost = self._run.done < self._count if failure is None else _FAILURE in str(failure)
+        is_lost = self._has_missed() if failure is None else _FAILURE in str(failure)
         return KeyboardInterrupt("between kernels, where nothing could take it") if is_lost else failure
+
+
+    def _has_missed(self):
+        done = self._run.done
+        return done < self._count and done + self._kept.done_since(self._run.kept) < self._count
 
 
 class _RunOfThread(threading.local):
     leave = None
     error = None
     done = 0
+    kept = None  # Of KeptCalls.begin().
 
     def has_come_to_operators(self):
         leave, self.leave = self.leave, None
@@ -83,7 +93,8 @@ def _run(calls, run, _context, number, operands, results, sizes):
 
 
 class _Call:
-    def __init__(self, described, device):
+    def __init__(self, number, described, device, kept):
+        self._number, self._kept = number, kept
         try:
             call = HostCall.parse(described["target"])
             self._operator = overload_of(call.operator)
@@ -100,12 +111,17 @@ class _Call:
         self._is_fixed = not self._varies and all(memory.is_fixed for memory in (*self._operands, *self._results))
         self._counts = len(self._operands), len(self._results)
         self._ready = {}  # Addresses -> what runs the call there.
+        self._may_be_kept = self._is_fixed and self._operator is FUSED
+        if self._may_be_kept:
+            kept.expect()
 
     def __call__(self, operands, results, sizes):
         given, wanted = self._counts
         addresses = (*operands[:given], *results[:wanted])
         run = self._ready.get(addresses) or self._prepared(addresses, sizes)
         run()
+        if self._may_be_kept:
+            self._kept.keep(self._number, addresses, getattr(run, "launch", None))
 
     def _prepared(self, addresses, sizes):
         """A function that runs the call with its tensors at these addresses."""

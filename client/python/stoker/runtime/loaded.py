@@ -7,6 +7,7 @@ from ..base import tally
 from ..libstoker import library
 from ..libstoker.client import report
 from .host_calls import HostCalls
+from .kept_calls import KeptCalls
 from .profiling import collectors
 
 
@@ -41,7 +42,7 @@ class Loaded:
         described = self.describe()["host_calls"]
         if not described:
             return None
-        host = HostCalls(described, self.device)
+        host = HostCalls(described, self.device, KeptCalls(self.library, self.handle))
         self.library.stoker_executable_set_host(self.handle, host.function, None)
         return host
 

@@ -317,6 +317,50 @@ TEST(LoadedExecutable, Run_HostCall_IsTheFunctionThatWasSet) {
   EXPECT_THAT(nobody.error().message, HasSubstr("'one more' of the host framework"));
 }
 
+// Notes the addresses of its call.
+struct Noted {
+  std::vector<const void*> addresses;
+  int calls = 0;
+};
+
+std::int32_t OneMoreNoted(void* context, std::size_t call, const void* const* operands,
+                          void* const* results, const std::int64_t* sizes) {
+  auto& noted = *static_cast<Noted*>(context);
+  noted.addresses = {operands[0], results[0]};
+  return OneMore(&noted.calls, call, operands, results, sizes);
+}
+
+TEST(LoadedExecutable, Run_HostCallThatIsKept_IsGivenToTheQueueAtItsAddressesAlone) {
+  const auto executable = Load(DoubledAndOneMore());
+  Noted noted;
+  executable->SetHost(std::make_unique<ForeignHost>(OneMoreNoted, &noted));
+  std::vector<float> in(3, 1);
+  std::vector<float> out(3);
+  const auto run = [&] {
+    return executable->Run(std::array<const void*, 1>{in.data()}, std::array<std::int64_t, 1>{3},
+                           std::array<void*, 1>{out.data()}, nullptr);
+  };
+  ASSERT_TRUE(run().ok());
+  ForeignHost& host = *executable->host();
+  std::vector<const void*> elsewhere = noted.addresses;
+  elsewhere[1] = in.data();
+  host.Keep(0, elsewhere, {});
+  host.Keep(7, noted.addresses, {});
+  const std::size_t before = ForeignHost::KeptCalls();
+  ASSERT_TRUE(run().ok());
+  EXPECT_EQ(noted.calls, 2);
+  EXPECT_EQ(ForeignHost::KeptCalls(), before);
+  host.Keep(0, noted.addresses, {});
+  host.Keep(0, noted.addresses, {});  // In place of the other.
+  const Status given = run();         // Cores have no such kernels.
+  EXPECT_EQ(given.error().code, ErrorCode::kUnimplemented);
+  EXPECT_EQ(noted.calls, 2);
+  EXPECT_EQ(ForeignHost::KeptCalls(), before + 1);
+  host.Forget();
+  EXPECT_TRUE(run().ok());
+  EXPECT_EQ(noted.calls, 3);
+}
+
 TEST(LoadedExecutable, Run_HostCall_IsInterpretedByTheSameFunction) {
   const auto executable = Load(DoubledAndOneMore(), DoubledAndOneMoreGraph());
   int calls = 0;

@@ -20,6 +20,7 @@ from stoker.captures.words import paths
 from stoker.captures.words.held import held
 from stoker.libstoker import client
 from stoker.runtime import host_calls
+from stoker.runtime.kept_calls import KeptCalls
 from stoker.runtime.loaded import Loaded
 
 
@@ -47,10 +48,10 @@ class Library:
 
 def test_an_interrupt_between_kernels_ends_the_call(monkeypatch):
     ran = []
-    monkeypatch.setattr(host_calls, "_Call", lambda described, device: lambda *memory: ran.append(described))
+    monkeypatch.setattr(host_calls, "_Call", lambda number, described, device, kept: lambda *memory: ran.append(described))
     monkeypatch.setattr(sys, "unraisablehook", lambda dropped: None)
     loaded = Loaded.__new__(Loaded)
-    loaded.host, loaded.handle, loaded._verifies = host_calls.HostCalls(["an operator"], "cpu"), None, False
+    loaded.host, loaded.handle, loaded._verifies = host_calls.HostCalls(["an operator"], "cpu", KeptCalls(None, None)), None, False
     loaded.library = Library(loaded.host)
     for is_pressed in (False, True, False):
         loaded.library.is_pressed = is_pressed

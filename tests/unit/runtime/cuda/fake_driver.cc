@@ -451,6 +451,24 @@ FAKE cuLaunchKernel(CUfunc_st* function, unsigned grid, unsigned, unsigned, unsi
   });
 }
 
+// CUlaunchConfig.
+struct LaunchConfig {
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned shared_bytes;
+  CUstream_st* stream;
+  const void* attributes;
+  unsigned attribute_count;
+};
+
+FAKE cuLaunchKernelEx(const LaunchConfig* configuration, CUfunc_st* function, void** values,
+                      void** extra) {
+  BEGIN("cuLaunchKernelEx");
+  const LaunchConfig& of = *configuration;
+  return cuLaunchKernel(function, of.grid_x, of.grid_y, of.grid_z, of.block_x, of.block_y,
+                        of.block_z, of.shared_bytes, of.stream, values, extra);
+}
+
 FAKE cuStreamCreate(CUstream_st** stream, unsigned) {
   BEGIN("cuStreamCreate");
   IN_CONTEXT;

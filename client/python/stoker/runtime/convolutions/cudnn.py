@@ -247,16 +247,17 @@ def on(fused, tensors):
 
 
 class _Runs:
-    """Of one kernel on certain tensors: by the library, and after the first ones without it."""
+    """Of one kernel on certain tensors: by the library, and after the first ones without it. `launch`: what is launched
+    then."""
 
     def __init__(self, device, give, may_record):
         self._device, self._give, self._may_record = device, give, may_record
         self._runs = 0
-        self._launch = None
+        self.launch = None
 
     def __call__(self):
         stream = devices.stream_of(self._device)
-        launch = self._launch or self._recorded()
+        launch = self.launch or self._recorded()
         if launch is not None:
             launch(stream)
             return
@@ -272,10 +273,10 @@ class _Runs:
                 return None
             self._may_record = False  # Whatever comes of it.
             with torch.cuda.device(self._device):
-                self._launch = _recorder(self._device).recorded(self._give)
-            if self._launch is not None:
+                self.launch = _recorder(self._device).recorded(self._give)
+            if self.launch is not None:
                 tally.count("convolutions_recorded")
-            return self._launch
+            return self.launch
 
 
 def _kernel_of(fused):

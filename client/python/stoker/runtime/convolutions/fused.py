@@ -57,24 +57,36 @@ def written_to(result, image, weight, shift, residual, stride, padding, dilation
         image.device, image.dtype, tuple(image.shape), tuple(weight.shape), tuple(result.shape), tuple(stride), tuple(padding),
         tuple(dilation), residual is not None, is_repeatable())
     tensors = [image, weight, *([] if residual is None else [residual]), shift, result]
-    launches = {fused.is_repeatable: cudnn.on(fused, tensors)}
-    if launches[fused.is_repeatable] is None:
+    run = cudnn.on(fused, tensors)
+    if run is None:
         return None
+    given = image, weight, shift, residual, stride, padding, dilation
+    return _Written({fused.is_repeatable: run}, fused, tensors, lambda: result.copy_(_in_steps(*given)))
 
-    def run():
+
+class _Written:
+    """Computes it there. `launch`, behind a call: the kernel that is all that it gives its stream while is_repeatable() is what
+    it was, as a recorded.Launch; None where it is not known, or more."""
+
+    def __init__(self, runs, fused, tensors, run_in_steps):
+        self._runs, self._fused, self._tensors, self._run_in_steps = runs, fused, tensors, run_in_steps
+        self.launch = None
+
+    def __call__(self):
         asked = is_repeatable()
-        if asked not in launches:
-            launches[asked] = cudnn.on(fused._replace(is_repeatable=asked), tensors)
+        if asked not in self._runs:
+            self._runs[asked] = cudnn.on(self._fused._replace(is_repeatable=asked), self._tensors)
+        run = self._runs[asked]
         try:
-            if launches[asked] is not None:
-                launches[asked]()
+            if run is not None:
+                run()
+                self.launch = run.launch
                 return
         except cudnn.Refused as error:
             logger.info("a kernel of cuDNN's for a convolution and what follows it does not run: %s", error)
-            launches[asked] = None
-        result.copy_(_in_steps(image, weight, shift, residual, stride, padding, dilation))
-
-    return run
+            self._runs[asked] = None
+        self.launch = None
+        self._run_in_steps()
 
 
 def _lies_channels_last(tensor):

@@ -144,7 +144,8 @@ def _attributes_of(driver, node):
 
 
 class Launch:
-    """A kernel with its parameters. Calls are safe from any thread."""
+    """A kernel with its parameters. Calls are safe from any thread. `parts`: (the configuration, for no stream; the function,
+    the values, the extra) as cuLaunchKernelEx takes them, as long as this lives."""
 
     def __init__(self, driver, graph, parameters, attributes):
         self._driver, self._graph, self._parameters = driver, graph, parameters
@@ -152,6 +153,8 @@ class Launch:
         self._function = parameters.function or parameters.kernel
         self._launch, self._values, self._extra = driver.launch, parameters.values, parameters.extra
         self._ready = {}  # Stream -> its configuration.
+        self._unplaced = self._configuration(None)
+        self.parts = ctypes.addressof(self._unplaced), self._function, self._values, self._extra
 
     def __call__(self, stream):
         """Refused where the driver does. The kernel's context is current."""
@@ -160,11 +163,14 @@ class Launch:
         if status:
             raise Refused(f"a launch gave {status}")
 
-    def _configured(self, stream):
+    def _configuration(self, stream):
         of = self._parameters
-        configuration = _Configuration(
+        return _Configuration(
             of.gx, of.gy, of.gz, of.bx, of.by, of.bz, of.shared_bytes, stream,
             ctypes.cast(self._attributes, _VOID) if self._attributes else None, len(self._attributes))
+
+    def _configured(self, stream):
+        configuration = self._configuration(stream)
         if len(self._ready) >= _MAX_STREAMS:
             self._ready = {}
         self._ready[stream] = configuration
