@@ -10,6 +10,7 @@ import copy
 import fnmatch
 import logging
 import sys
+import threading
 import time
 import traceback
 
@@ -441,6 +442,57 @@ def convolutions_repeat(device, mode):
         torch.backends.cudnn.deterministic = False
 
 
+def convolutions_recorded(device, mode):
+    """Are kernels that are launched without cuDNN, and without Python, those that it would launch: on images and for results that
+    lie elsewhere, in several streams and threads, whatever bits are asked for meanwhile?"""
+    torch.manual_seed(5)
+    model, shape = chain(2)
+    model = model.to(device, torch.bfloat16).to(memory_format=torch.channels_last)
+    images = [torch.randn(shape, device=device).to(torch.bfloat16).to(memory_format=torch.channels_last) for _ in range(3)]
+    faster, before = compiled(model, mode=mode), stoker.counters().get("convolutions_recorded", 0)
+
+    def call(number, image):
+        with torch.no_grad():
+            found = faster(image)
+        for one, other in zip(found, expected[number % len(images)], strict=True):
+            torch.testing.assert_close(one.float(), other.float(), rtol=0.0, atol=2**-6 * other.float().abs().max().item())
+        return found
+
+    def calls_of_thread(errors):
+        try:
+            stream = torch.cuda.Stream()
+            stream.wait_stream(torch.cuda.default_stream())
+            with torch.cuda.stream(stream):
+                for number in range(40):
+                    call(number, images[number % 3])
+        except BaseException as error:
+            errors.append(error)
+
+    with torch.no_grad():
+        expected = [model(image) for image in images]
+    held = []
+    for number in range(90):
+        torch.backends.cudnn.deterministic = 30 <= number < 50 or number % 7 == 6
+        if number in (20, 60):
+            held.clear()
+            torch.cuda.empty_cache()
+        image = images[number % 3].clone() if number % 5 == 4 else images[number % 3]
+        found = call(number, image)
+        held = [*held[-4:], found] if number % 2 else held
+    torch.backends.cudnn.deterministic = False
+    torch.cuda.synchronize()
+    errors = []
+    threads = [threading.Thread(target=calls_of_thread, args=(errors,)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    _require(not errors, f"a thread: {errors[:1]}")
+    recorded = stoker.counters().get("convolutions_recorded", 0) - before
+    print(f"        {recorded} recorded", flush=True)
+    return _require(mode is not None or recorded >= 4, f"{recorded} convolutions were recorded")
+
+
 CALLS = {function.__name__: function for function in (
     indices, dropout, late_capture, kept_results, side_by_side, moving_inputs, side_stream, training_loop)}
 
@@ -456,6 +508,8 @@ def cases(device):
                 continue
             yield f"calls {name}{suffix}", lambda function=function, mode=mode: function(device, mode)
         yield f"convolutions repeat{suffix}", lambda mode=mode: convolutions_repeat(device, mode)
+        if device.type == "cuda":
+            yield f"convolutions recorded{suffix}", lambda mode=mode: convolutions_recorded(device, mode)
         for rank, dtype in ((2, torch.bfloat16), (2, torch.float16), (3, torch.bfloat16)):
             yield f"convolutions fused {rank}d {str(dtype).removeprefix('torch.')}{suffix}", (
                 lambda mode=mode, rank=rank, dtype=dtype: convolutions_fused(device, mode, rank, dtype))
