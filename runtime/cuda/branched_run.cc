@@ -56,7 +56,7 @@ Status BranchedRun::Run(std::span<std::byte* const> addresses, std::byte* worksp
   workspace_ = workspaces + (Aligned(first) - first);
   STOKER_TRY(before_, capture_.Last());
   before_ = at_ = Sorted(std::move(before_));
-  Giving giving(*context_, stream_, *list_, addresses);
+  Giving giving(*context_, nullptr, stream_, *list_, addresses);
   const Status given = list_->Walk(
       [&](const LaunchList::Entry& entry) -> Status {
         STOKER_RETURN_IF_ERROR(Begin());

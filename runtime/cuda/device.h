@@ -11,6 +11,7 @@
 #include "runtime/cuda/call_memory.h"
 #include "runtime/cuda/driver/context.h"
 #include "runtime/cuda/lt_matmul.h"
+#include "runtime/cuda/recorded_kernel.h"
 #include "runtime/device.h"
 
 namespace stoker::cuda {
@@ -40,6 +41,7 @@ class Device final : public stoker::Device {
                                       stoker::Queue& queue) override;
 
   const std::shared_ptr<const Context>& context() const { return context_; }
+  Recorder& recorder() const { return recorder_; }
 
   // For calls that begin from now on; null: the driver's.
   void SetCallMemory(std::shared_ptr<const CallMemory> memory);
@@ -52,6 +54,7 @@ class Device final : public stoker::Device {
         context_(std::move(context)),
         driver_memory_(std::move(memory)),
         cublas_lt_paths_(std::move(cublas_lt)),
+        recorder_(context_),
         call_memory_(driver_memory_) {}
 
   Result<std::shared_ptr<const CublasLt>> LoadCublasLt();
@@ -60,7 +63,8 @@ class Device final : public stoker::Device {
   const std::shared_ptr<const CallMemory> driver_memory_;
   const std::vector<std::string> cublas_lt_paths_;  // Empty: CublasLt::Paths().
   WeakCache<LtMatmul> matmuls_;                     // By LtMatmul::NameOf.
-  mutable std::mutex mutex_;                        // Guards what follows.
+  mutable Recorder recorder_;
+  mutable std::mutex mutex_;  // Guards what follows.
   std::shared_ptr<const CallMemory> call_memory_;
   std::shared_ptr<const CublasLt> cublas_lt_;  // Null until something needs it.
 };

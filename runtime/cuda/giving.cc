@@ -1,12 +1,17 @@
 #include "runtime/cuda/giving.h"
 
+#include <memory>
+#include <optional>
 #include <string>
+
+#include "runtime/cuda/driver/capture.h"
 
 namespace stoker::cuda {
 
-Giving::Giving(const Context& context, CuStream stream, const LaunchList& list,
+Giving::Giving(const Context& context, Recorder* recorder, CuStream stream, const LaunchList& list,
                std::span<std::byte* const> addresses)
     : context_(context),
+      recorder_(recorder),
       stream_(stream),
       list_(list),
       addresses_(addresses),
@@ -50,7 +55,17 @@ Status Giving::Multiply(const LaunchList::Entry& entry, std::byte* workspace) {
   if (use.has_c) at.c = address();
   if (use.has_bias) at.bias = address();
   if (workspace != nullptr) at.workspace = workspace;
-  return use.matmul->Run(at, use.alpha, use.beta, stream_);
+  const auto run = [&](CuStream stream) {
+    return use.matmul->Run(at, use.alpha, use.beta, stream);
+  };
+  const auto record = [&]() -> std::optional<std::shared_ptr<const RecordedKernel>> {
+    if (recorder_ == nullptr || Capture::Of(context_, stream_)) return std::nullopt;
+    return recorder_->Record(run);
+  };
+  // One that is not used may lie anywhere.
+  const std::byte* const used = use.matmul->workspace_bytes() > 0 ? at.workspace : nullptr;
+  const auto kernel = list_.RecordedOf(entry).At({at.a, at.b, at.c, at.d, at.bias, used}, record);
+  return kernel != nullptr ? kernel->GiveTo(stream_) : run(stream_);
 }
 
 }  // namespace stoker::cuda

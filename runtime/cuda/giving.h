@@ -13,7 +13,8 @@ namespace stoker::cuda {
 class Giving {
  public:
   // All outlive it.
-  Giving(const Context& context, CuStream stream, const LaunchList& list,
+  // `recorder`: of what libraries give; null: they are asked in every run.
+  Giving(const Context& context, Recorder* recorder, CuStream stream, const LaunchList& list,
          std::span<std::byte* const> addresses);
 
   // `workspace`: of a matmul, in place of the plan's; null: that. Waits for nothing.
@@ -24,6 +25,7 @@ class Giving {
   Status Multiply(const LaunchList::Entry& entry, std::byte* workspace);
 
   const Context& context_;
+  Recorder* const recorder_;
   const CuStream stream_;
   const LaunchList& list_;
   const std::span<std::byte* const> addresses_;

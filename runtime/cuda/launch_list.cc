@@ -88,6 +88,7 @@ Status LaunchList::Add(const SizedLibraryCall& call, const AddressLayout& layout
   entry.first_operand = operands_.size();
   matmuls_.push_back(
       {std::move(made), matmul.alpha, matmul.beta, matmul.c.has_value(), matmul.bias.has_value()});
+  recorded_.push_back(std::make_unique<RecordedCall>());
   const int factor = SizeInBytes(matmul.factor);
   const int result = SizeInBytes(matmul.result);
   AddOperand(matmul.a.place, layout, false, matmul.a.offset * factor);

@@ -14,6 +14,7 @@
 #include "runtime/cuda/branches/work.h"
 #include "runtime/cuda/kernel.h"
 #include "runtime/cuda/lt_matmul.h"
+#include "runtime/cuda/recorded_kernel.h"
 #include "runtime/device.h"
 
 namespace stoker::cuda {
@@ -60,6 +61,7 @@ class LaunchList final : public stoker::LaunchList {
 
   std::span<const Entry> entries() const { return entries_; }
   const MatmulUse& MatmulOf(const Entry& entry) const { return matmuls_[entry.matmul]; }
+  RecordedCall& RecordedOf(const Entry& entry) const { return *recorded_[entry.matmul]; }
   std::span<const Operand> OperandsOf(const Entry& entry) const {
     return std::span(operands_).subspan(entry.first_operand, entry.operands);
   }
@@ -107,6 +109,7 @@ class LaunchList final : public stoker::LaunchList {
 
   std::vector<Entry> entries_;
   std::vector<MatmulUse> matmuls_;
+  std::vector<std::unique_ptr<RecordedCall>> recorded_;  // Of each of them.
   std::vector<std::size_t> pauses_;  // After how many of the entries each is, in order.
   std::vector<Operand> operands_;
   std::vector<std::int64_t> dims_;

@@ -71,7 +71,7 @@ Status Queue::RunLaunches(const LaunchList& list, std::span<std::byte* const> ad
     marks.push_back(std::move(here));
     return Ok();
   };
-  Giving giving(*context_, stream_, list, addresses);
+  Giving giving(*context_, &device_.recorder(), stream_, list, addresses);
   STOKER_RETURN_IF_ERROR(list.Walk(
       [&](const LaunchList::Entry& entry) -> Status {
         STOKER_RETURN_IF_ERROR(mark());

@@ -45,6 +45,8 @@ inline constexpr unsigned kCuStreamNonBlocking = 1;
 inline constexpr unsigned kCuEventDefault = 0;
 inline constexpr int kCuPoolReleaseThreshold = 4;  // CUmemPool_attribute; of 64 bits.
 inline constexpr int kCuCaptureActive = 1;         // CUstreamCaptureStatus.
+inline constexpr int kCuCaptureRelaxed = 2;        // CUstreamCaptureMode: others do what they like.
+inline constexpr int kCuKernelNode = 0;            // CUgraphNodeType.
 // CUstreamUpdateCaptureDependencies_flags.
 inline constexpr unsigned kCuAddDependencies = 0;
 inline constexpr unsigned kCuSetDependencies = 1;
@@ -68,6 +70,26 @@ struct CuLaunchConfig {
   CuStream stream;
   const void* attributes;
   unsigned attribute_count;
+};
+
+// CUlaunchAttribute.
+inline constexpr int kCuAttributeBytes = 64;
+struct CuLaunchAttribute {
+  int number;
+  char padding[4];
+  unsigned char value[kCuAttributeBytes];
+};
+
+// CUDA_KERNEL_NODE_PARAMS_v2.
+struct CuKernelNode {
+  void* function;
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned shared_bytes;
+  void** values;
+  void** extra;
+  void* kernel;
+  CuContext context;
 };
 
 // X(member, symbol, parameters): all return a CUresult.
@@ -117,15 +139,23 @@ struct CuLaunchConfig {
   X(record_event, "cuEventRecord", (CuEvent event, CuStream stream))                             \
   X(elapsed_ms, "cuEventElapsedTime", (float* milliseconds, CuEvent from, CuEvent to))
 
-// What drivers have from CUDA 11.3 on, or 11.8, under these names for good; null before.
-#define STOKER_CUDA_NEWER_DRIVER_API(X)                                               \
-  X(capture_state, "cuStreamGetCaptureInfo_v2",                                       \
-    (CuStream stream, int* status, std::uint64_t* id, CuGraph* graph,                 \
-     const CuGraphNode** dependencies, std::size_t* count))                           \
-  X(set_capture_dependencies, "cuStreamUpdateCaptureDependencies",                    \
-    (CuStream stream, CuGraphNode * dependencies, std::size_t count, unsigned flags)) \
-  X(launch_configured, "cuLaunchKernelEx",                                            \
-    (const CuLaunchConfig* configuration, CuFunction function, void** values, void** extra))
+// What drivers have from CUDA 11.3, 11.8 or 12.0 on, under these names for good; null before.
+#define STOKER_CUDA_NEWER_DRIVER_API(X)                                                        \
+  X(capture_state, "cuStreamGetCaptureInfo_v2",                                                \
+    (CuStream stream, int* status, std::uint64_t* id, CuGraph* graph,                          \
+     const CuGraphNode** dependencies, std::size_t* count))                                    \
+  X(set_capture_dependencies, "cuStreamUpdateCaptureDependencies",                             \
+    (CuStream stream, CuGraphNode * dependencies, std::size_t count, unsigned flags))          \
+  X(launch_configured, "cuLaunchKernelEx",                                                     \
+    (const CuLaunchConfig* configuration, CuFunction function, void** values, void** extra))   \
+  X(begin_capture, "cuStreamBeginCapture_v2", (CuStream stream, int mode))                     \
+  X(end_capture, "cuStreamEndCapture", (CuStream stream, CuGraph * graph))                     \
+  X(graph_nodes, "cuGraphGetNodes", (CuGraph graph, CuGraphNode * nodes, std::size_t * count)) \
+  X(node_type, "cuGraphNodeGetType", (CuGraphNode node, int* type))                            \
+  X(kernel_node, "cuGraphKernelNodeGetParams_v2", (CuGraphNode node, CuKernelNode * kernel))   \
+  X(kernel_attribute, "cuGraphKernelNodeGetAttribute",                                         \
+    (CuGraphNode node, int number, void* value))                                               \
+  X(destroy_graph, "cuGraphDestroy", (CuGraph graph))
 
 struct DriverApi {
 #define STOKER_CUDA_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;

@@ -86,6 +86,7 @@ struct State {
   CUgraph_st graph;              // The last that was captured.
   std::set<CUgraph_st*> graphs;  // Of whoever captured them.
   std::string graph_text;
+  int attribute = 0;  // That kernels in graphs have; 0: none.
 };
 
 std::recursive_mutex mutex;
@@ -284,6 +285,7 @@ FakeDriver control = {
       if (current.empty()) return kInvalidContext;
       return Queue(stream, "library", [run, owned] { run(owned.get()); });
     },
+    .set_attribute = [](int number) { state.attribute = number; },
     .begin_capture =
         [](CUstream_st* stream) {
           const std::lock_guard lock(mutex);
@@ -451,6 +453,26 @@ FAKE cuLaunchKernel(CUfunc_st* function, unsigned grid, unsigned, unsigned, unsi
   });
 }
 
+// CUDA_KERNEL_NODE_PARAMS_v2.
+struct KernelNode {
+  void* function;
+  unsigned shape[7];
+  void** values;
+  void** extra;
+  void* kernel;
+  CUctx_st* context;
+};
+
+// What stands for a function where it is one of a graph's nodes.
+const CUgraphNode_st* NodeOf(const void* function) {
+  for (const CUgraph_st* graph : state.graphs) {
+    for (const auto& node : graph->nodes) {
+      if (node.get() == function) return node.get();
+    }
+  }
+  return nullptr;
+}
+
 // CUlaunchConfig.
 struct LaunchConfig {
   unsigned grid_x, grid_y, grid_z;
@@ -464,7 +486,11 @@ struct LaunchConfig {
 FAKE cuLaunchKernelEx(const LaunchConfig* configuration, CUfunc_st* function, void** values,
                       void** extra) {
   BEGIN("cuLaunchKernelEx");
+  IN_CONTEXT;
   const LaunchConfig& of = *configuration;
+  if (const CUgraphNode_st* node = NodeOf(function); node != nullptr) {
+    return Queue(of.stream, node->text, node->work);
+  }
   return cuLaunchKernel(function, of.grid_x, of.grid_y, of.grid_z, of.block_x, of.block_y,
                         of.block_z, of.shared_bytes, of.stream, values, extra);
 }
@@ -531,6 +557,35 @@ FAKE cuGraphDestroy(CUgraph_st* graph) {
   BEGIN("cuGraphDestroy");
   IN_CONTEXT;
   return Forget(state.graphs, graph);
+}
+
+FAKE cuGraphGetNodes(CUgraph_st* graph, CUgraphNode_st** nodes, std::size_t* count) {
+  BEGIN("cuGraphGetNodes");
+  const std::size_t room = *count;
+  *count = graph->nodes.size();
+  for (std::size_t i = 0; i < std::min(room, *count); ++i) nodes[i] = graph->nodes[i].get();
+  return 0;
+}
+
+// What a library gives is a kernel, too.
+FAKE cuGraphNodeGetType(CUgraphNode_st* node, int* type) {
+  BEGIN("cuGraphNodeGetType");
+  *type = node->text.starts_with("launch") || node->text == "library" ? 0 : 2;
+  return 0;
+}
+
+FAKE cuGraphKernelNodeGetParams_v2(CUgraphNode_st* node, KernelNode* kernel) {
+  BEGIN("cuGraphKernelNodeGetParams_v2");
+  *kernel = {};
+  kernel->function = node;
+  return 0;
+}
+
+FAKE cuGraphKernelNodeGetAttribute(CUgraphNode_st*, int number, unsigned char* value) {
+  BEGIN("cuGraphKernelNodeGetAttribute");
+  std::memset(value, 0, 64);
+  if (number == state.attribute) value[3] = 1;
+  return 0;
 }
 
 FAKE cuStreamGetCaptureInfo_v2(CUstream_st* stream, int* status, std::uint64_t* id,

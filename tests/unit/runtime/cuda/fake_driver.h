@@ -44,6 +44,7 @@ struct FakeDriver {
   // Gives a stream what a library does on it: `run`, as often as a graph is launched. `release` is
   // called when nobody will.
   int (*enqueue)(CUstream_st* stream, void (*run)(void* data), void* data, void (*release)(void*));
+  void (*set_attribute)(int number);  // Of launches, that kernels in graphs have; 0: none.
   // From here on the stream does nothing, and what it is given is noted as a graph.
   void (*begin_capture)(CUstream_st* stream);
   // The graph, in the order in which it was given: "launch 4x128; fill 16 after 0", ...

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "runtime/executable.h"
@@ -79,6 +80,58 @@ TEST_F(LibraryCallTest, Run_SizesOfTheCall_ComputesThem) {
   }
   EXPECT_EQ(std::string(FakeLt().matmuls()),
             "1x3x16x16 bias relu c; 1x5x16x16 bias relu c; 1x3x16x16 bias relu c");
+}
+
+// The same memory for all calls.
+class OneBlock final : public CallMemory {
+ public:
+  Result<CuPointer> Take(std::size_t bytes, CuStream) const override {
+    STOKER_CHECK(bytes <= sizeof block_);
+    return static_cast<CuPointer>(reinterpret_cast<std::uintptr_t>(block_));
+  }
+  Status GiveBack(CuPointer, CuStream) const override { return Ok(); }
+
+ private:
+  alignas(256) mutable std::byte block_[1 << 16];
+};
+
+// What was given in the third run with the same addresses is given from then on, whatever lies
+// there; other addresses, and a stream that is captured, are the library's.
+TEST_F(LibraryCallTest, Run_TheSameAddresses_AsksTheLibraryNoMore) {
+  const auto device = Device::Create(0, STOKER_FAKE_CUDA, {STOKER_FAKE_CUBLAS_LT}).value();
+  device->SetCallMemory(std::make_shared<OneBlock>());
+  const auto executable = Load(*device).value();
+  const auto queue = Queue::Create(*device).value();
+  const std::array<float, 256> w = {1};
+  const std::array<float, 16> b = {3};
+  const std::vector<Parameter> parameters = {{w.data(), 1}, {b.data(), 1}};
+  std::shared_ptr<const Binding> binding;
+  ASSERT_TRUE(executable->BindParameters(parameters, *queue, &binding).ok());
+  const std::vector<std::int64_t> sizes = {1, 16};
+  const std::vector<std::int64_t> strides = {16, 1};
+  const std::vector<InputView> views(4, {DType::kF32, sizes, strides});
+  const auto plan = executable->PlanFor(views).value();
+  std::array<float, 16> x{};
+  const std::array<float, 16> r{};
+  std::array<std::array<float, 16>, 2> y{};
+  const auto run = [&](std::size_t place, float value) {
+    x[0] = value;
+    const std::array<const void*, 4> inputs = {x.data(), r.data(), nullptr, nullptr};
+    const std::array<void*, 1> outputs = {y[place].data()};
+    EXPECT_TRUE(executable->Run(*plan, *binding, {inputs, outputs}, *queue).ok());
+    EXPECT_TRUE(queue->Wait().ok());
+    EXPECT_EQ(y[place][0], 2 * value + 3);
+  };
+  const auto asked = [&] {
+    const std::string all = FakeLt().matmuls();
+    return all.empty() ? 0 : 1 + std::ranges::count(all, ';');
+  };
+  for (int i = 1; i <= 8; ++i) run(0, static_cast<float>(i));
+  EXPECT_EQ(asked(), 3);  // The third was recorded.
+  run(1, 20);
+  EXPECT_EQ(asked(), 4);
+  run(0, 21);
+  EXPECT_EQ(asked(), 4);
 }
 
 }  // namespace
