@@ -69,6 +69,12 @@ class Device {
       std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
       const AddressLayout& layout,
       std::span<const std::shared_ptr<const LoadedKernel>> kernels) = 0;
+  // What `give` gives to the stream that it is given, which is done when the recording is given to
+  // a queue, and not before; null where that is more than one kernel, where `give` fails, or where
+  // the device records nothing.
+  virtual std::shared_ptr<const Recording> Record(const std::function<Status(void* stream)>&) {
+    return nullptr;
+  }
   // Whether it can watch. Where it cannot, a write that changes no version is not noticed.
   virtual bool watches() const = 0;
   // Over regions of this device's memory, as they are when all that is in the queue is done. Of a

@@ -63,13 +63,10 @@ class Pauses {
   virtual Status At(std::size_t pause, std::span<std::byte* const> addresses) = 0;
 };
 
-// A kernel with its parameters, as the host framework has it from a library: what cuLaunchKernelEx
-// takes, but for the stream. They stay where they are while anybody may give it to a queue.
-struct ForeignLaunch {
-  const void* configuration = nullptr;  // A CUlaunchConfig.
-  void* function = nullptr;
-  void** values = nullptr;
-  void** extra = nullptr;
+// What Device::Record has seen: what a library gives its device, with all of its parameters.
+class Recording {
+ public:
+  virtual ~Recording() = default;
 };
 
 // Not thread-safe. Takes the lists, and the memory, of its own device alone.
@@ -86,10 +83,8 @@ class Queue {
   virtual Status Run(const LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
                      std::vector<double>* seconds) = 0;
 
-  // In order with what else is given to it. Unimplemented where the device has no such kernels.
-  virtual Status Give(const ForeignLaunch&) {
-    return Unimplemented("This queue takes no launches of other libraries.");
-  }
+  // Of its device. In order with what else is given to it.
+  virtual Status Give(const Recording&) { return Unimplemented("This device records nothing."); }
 
   // Until everything is done that was given to it.
   virtual Status Wait() = 0;

@@ -40,6 +40,11 @@ Result<std::unique_ptr<Device>> Device::Create(int ordinal, const std::string& l
       new Device(std::move(target), std::move(context), std::move(memory), std::move(cublas_lt)));
 }
 
+std::shared_ptr<const Recording> Device::Record(const std::function<Status(void* stream)>& give) {
+  const auto current = context_->MakeCurrent();
+  return current.ok() ? recorder_.Record(give) : nullptr;
+}
+
 void Device::SetCallMemory(std::shared_ptr<const CallMemory> memory) {
   const std::lock_guard lock(mutex_);
   call_memory_ = memory == nullptr ? driver_memory_ : std::move(memory);

@@ -36,6 +36,7 @@ class Device final : public stoker::Device {
       std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
       const AddressLayout& layout,
       std::span<const std::shared_ptr<const LoadedKernel>> kernels) override;
+  std::shared_ptr<const Recording> Record(const std::function<Status(void* stream)>& give) override;
   bool watches() const override { return false; }
   std::unique_ptr<ContentWatch> Watch(std::span<const Bytes> regions,
                                       stoker::Queue& queue) override;

@@ -88,17 +88,9 @@ Status Queue::RunLaunches(const LaunchList& list, std::span<std::byte* const> ad
   return Ok();
 }
 
-Status Queue::Give(const ForeignLaunch& launch) {
-  if (context_->api().launch_configured == nullptr) {
-    return Unimplemented("The driver has no cuLaunchKernelEx.");
-  }
+Status Queue::Give(const Recording& recording) {
   STOKER_TRY(const Context::Current current, context_->MakeCurrent());
-  CuLaunchConfig configuration = *static_cast<const CuLaunchConfig*>(launch.configuration);
-  configuration.stream = stream_;
-  const int result = context_->api().launch_configured(
-      &configuration, static_cast<CuFunction>(launch.function), launch.values, launch.extra);
-  if (result == kCuSuccess) return Ok();  // No text is made.
-  return context_->Check(result, "Launch of a library's kernel");
+  return static_cast<const RecordedKernel&>(recording).GiveTo(stream_);
 }
 
 Status Queue::Wait() {

@@ -27,7 +27,7 @@ class Queue final : public stoker::Queue {
   // a pause is in order with the launches if it goes to the same stream.
   Status Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
              std::vector<double>* seconds) override;
-  Status Give(const ForeignLaunch& launch) override;
+  Status Give(const Recording& recording) override;
   Status Wait() override;
 
   Status CopyIn(std::byte* to, const void* from, std::size_t bytes) override;

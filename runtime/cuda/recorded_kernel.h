@@ -14,11 +14,12 @@
 
 #include "protocol/base/result.h"
 #include "runtime/cuda/driver/context.h"
+#include "runtime/queue.h"
 
 namespace stoker::cuda {
 
 // Thread-safe. The context is current where it is made and given.
-class RecordedKernel {
+class RecordedKernel final : public Recording {
  public:
   // What a call gives to the stream.
   using GiveFn = std::function<Status(CuStream stream)>;
@@ -28,7 +29,7 @@ class RecordedKernel {
   // does not tell. Nothing of it is done.
   static std::shared_ptr<const RecordedKernel> Of(std::shared_ptr<const Context> context,
                                                   CuStream stream, const GiveFn& give);
-  ~RecordedKernel();
+  ~RecordedKernel() override;
   RecordedKernel(const RecordedKernel&) = delete;
   RecordedKernel& operator=(const RecordedKernel&) = delete;
 

@@ -133,21 +133,22 @@ void stoker_executable_set_host(stoker_executable* executable, stoker_host_fn ca
                                               : std::make_unique<ForeignHost>(call, context));
 }
 
-stoker_status* stoker_executable_keep_host_call(stoker_executable* executable, size_t call,
-                                                const void* const* addresses, size_t count,
-                                                const stoker_kernel_launch* launch) {
+stoker_status* stoker_executable_record_host_call(stoker_executable* executable, size_t call,
+                                                  const void* const* addresses, size_t count,
+                                                  stoker_give_fn give, void* context,
+                                                  int32_t* is_kept) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
     STOKER_RETURN_IF_ERROR(RequireNonNull(addresses, "addresses"));
-    STOKER_RETURN_IF_ERROR(RequireNonNull(launch, "launch"));
-    STOKER_RETURN_IF_ERROR(RequireNonNull(launch->configuration, "launch->configuration"));
-    STOKER_RETURN_IF_ERROR(RequireNonNull(launch->function, "launch->function"));
-    ForeignHost* const host = executable->loaded->host();
-    if (host == nullptr) {
-      return FailedPrecondition("The executable has no host, whose calls could be kept.");
-    }
-    host->Keep(call, SpanOf(addresses, count),
-               {launch->configuration, launch->function, launch->values, launch->extra});
+    STOKER_RETURN_IF_ERROR(RequireNonNull(is_kept, "is_kept"));
+    if (give == nullptr) return InvalidArgument("Argument 'give' is NULL.");
+    STOKER_TRY(const bool kept,
+               executable->loaded->RecordHostCall(
+                   call, SpanOf(addresses, count), [&](void* stream) -> Status {
+                     if (give(context, stream) == 0) return Ok();
+                     return FailedPrecondition("The host framework gave nothing to a recording.");
+                   }));
+    *is_kept = kept ? 1 : 0;
     return Ok();
   });
 }

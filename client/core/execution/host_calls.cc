@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 namespace stoker {
 namespace {
@@ -52,7 +53,7 @@ Status ForeignHost::Call(std::size_t call, std::span<const void* const> operands
 
 std::optional<Status> ForeignHost::GiveKept(std::size_t call, std::span<const void* const> operands,
                                             std::span<void* const> results, Queue& queue) const {
-  const std::shared_lock lock(mutex_);  // Until it is given: its owner may free it afterwards.
+  const std::shared_lock lock(mutex_);
   if (call >= kept_.size()) return std::nullopt;
   for (const Kept& kept : kept_[call]) {
     const std::span<const void* const> addresses = kept.addresses;
@@ -62,19 +63,19 @@ std::optional<Status> ForeignHost::GiveKept(std::size_t call, std::span<const vo
       continue;
     }
     ++kept_calls;
-    return queue.Give(kept.launch);
+    return queue.Give(*kept.recording);
   }
   return std::nullopt;
 }
 
 void ForeignHost::Keep(std::size_t call, std::span<const void* const> addresses,
-                       const ForeignLaunch& launch) {
+                       std::shared_ptr<const Recording> recording) {
   const std::lock_guard lock(mutex_);
   if (call >= kept_.size()) kept_.resize(call + 1);
   std::vector<Kept>& of_call = kept_[call];
   std::erase_if(of_call,
                 [&](const Kept& kept) { return std::ranges::equal(kept.addresses, addresses); });
-  of_call.push_back({{addresses.begin(), addresses.end()}, launch});
+  of_call.push_back({{addresses.begin(), addresses.end()}, std::move(recording)});
   has_kept_.store(true, std::memory_order_relaxed);
 }
 

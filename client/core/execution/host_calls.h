@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <shared_mutex>
 #include <span>
@@ -32,8 +33,9 @@ class ForeignHost final : public Host {
 
   // From now on this stands for the call where its operands, then its results, are there, in place
   // of what did: the function is not called.
-  void Keep(std::size_t call, std::span<const void* const> addresses, const ForeignLaunch& launch);
-  // Nothing stands for a call any more, nor is anything that did being given when this returns.
+  void Keep(std::size_t call, std::span<const void* const> addresses,
+            std::shared_ptr<const Recording> recording);
+  // Nothing stands for a call any more.
   void Forget();
   // How many calls the calling thread has had done by what is kept, of any host.
   static std::size_t KeptCalls();
@@ -41,7 +43,7 @@ class ForeignHost final : public Host {
  private:
   struct Kept {
     std::vector<const void*> addresses;
-    ForeignLaunch launch;
+    std::shared_ptr<const Recording> recording;
   };
 
   // Nothing where none stands for it.

@@ -96,6 +96,18 @@ Result<LoadedExecutable::Geometry> LoadedExecutable::GeometryOf(
   return geometry;
 }
 
+Result<bool> LoadedExecutable::RecordHostCall(std::size_t call,
+                                              std::span<const void* const> addresses,
+                                              const std::function<Status(void* stream)>& give) {
+  if (host_ == nullptr) {
+    return FailedPrecondition("The executable has no host, whose calls could be recorded.");
+  }
+  auto recording = device_.device().Record(give);
+  if (recording == nullptr) return false;
+  host_->Keep(call, addresses, std::move(recording));
+  return true;
+}
+
 Status LoadedExecutable::Bind(std::span<const void* const> data,
                               std::span<const std::int64_t> versions, void* stream) {
   if (data.size() != parameter_inputs_.size()) {

@@ -32,6 +32,10 @@ class LoadedExecutable {
   // Runs the plan's host calls, from now on; null: nobody does. Not for concurrent use with Run.
   void SetHost(std::unique_ptr<ForeignHost> host) { host_ = std::move(host); }
   ForeignHost* host() const { return host_.get(); }  // May be null.
+  // Whether what `give` gives a stream, as of a host call, stands for it from now on: see
+  // Device::Record, ForeignHost::Keep. FailedPrecondition where there is no host.
+  Result<bool> RecordHostCall(std::size_t call, std::span<const void* const> addresses,
+                              const std::function<Status(void* stream)>& give);
   // `stream`, here and below: see CallQueue.
   Status Bind(std::span<const void* const> data, std::span<const std::int64_t> versions,
               void* stream);

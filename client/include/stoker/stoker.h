@@ -376,29 +376,22 @@ typedef int32_t (*stoker_host_fn)(void* context, size_t call, const void* const*
 STOKER_API void stoker_executable_set_host(stoker_executable* executable, stoker_host_fn call,
                                            void* context);
 
-/* A kernel of a GPU with its parameters, as the host framework has it from a library: what
- * cuLaunchKernelEx takes, but for the stream. It stays where it is, with all that it points to,
- * until it is kept no more. */
-typedef struct stoker_kernel_launch {
-  const void* configuration; /* a CUlaunchConfig, whose stream is not looked at */
-  void* function;            /* a CUfunction */
-  void** values;
-  void** extra;
-} stoker_kernel_launch;
-/* From now on `launch` goes to a run's stream in place of host call `call` where that call's
- * operands, then its results, are at these addresses: what the call gives to the stream there. A
- * later one for the same addresses takes its place. Concurrently with whatever else.
- * FAILED_PRECONDITION where the executable has no host; a run fails where its device has no such
- * kernels. */
-STOKER_API stoker_status* stoker_executable_keep_host_call(stoker_executable* executable,
-                                                           size_t call,
-                                                           const void* const* addresses,
-                                                           size_t count,
-                                                           const stoker_kernel_launch* launch);
-/* The host runs all of its calls again; nobody looks at what was kept when this returns.
- * Concurrently with whatever else. */
+/* Gives what a host call is to `stream` (a CUstream); 0: it has. */
+typedef int32_t (*stoker_give_fn)(void* context, void* stream);
+/* Where `give` gives a stream of libstoker's own one kernel and nothing else, `*is_kept` is 1, and
+ * that kernel, with its parameters, goes to a run's stream in place of host call `call` from now
+ * on, where the call's operands, then its results, are at these addresses; it takes the place of
+ * what did before. Else, and always on cores, `*is_kept` is 0. `give` is called once, here, and
+ * what it gives then is not done. Concurrently with whatever else. FAILED_PRECONDITION where the
+ * executable has no host. */
+STOKER_API stoker_status* stoker_executable_record_host_call(stoker_executable* executable,
+                                                             size_t call,
+                                                             const void* const* addresses,
+                                                             size_t count, stoker_give_fn give,
+                                                             void* context, int32_t* is_kept);
+/* The host runs all of its calls again. Concurrently with whatever else. */
 STOKER_API void stoker_executable_forget_host_calls(stoker_executable* executable);
-/* How many host calls of the calling thread were launches that are kept, since it began. */
+/* How many host calls of the calling thread's runs were such kernels, since it began. */
 STOKER_API size_t stoker_kept_host_calls(void);
 
 /* Runs on the calling thread and the pool, or on the device of `stream`. `inputs` are all inputs of

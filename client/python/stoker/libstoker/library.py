@@ -65,9 +65,8 @@ class CompileOptions(Structure):
 HostFunction = CFUNCTYPE(
     c_int32, c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_void_p), POINTER(c_int64))
 
-class KernelLaunch(Structure):
-    _fields_ = [("configuration", c_void_p), ("function", c_void_p), ("values", c_void_p), ("extra", c_void_p)]
-
+# (context, stream): gives a host call to the stream.
+GiveFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 
 # (context, ordinal, bytes, stream), (context, ordinal, memory, stream): memory of GPUs that calls work in.
 AllocateFunction = CFUNCTYPE(c_void_p, c_void_p, c_int32, c_size_t, c_void_p)
@@ -123,7 +122,8 @@ _SIGNATURES = {
     "stoker_hash": (c_uint64, [c_void_p, c_void_p, c_size_t]),
     "stoker_executable_bind": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
     "stoker_executable_set_host": (None, [c_void_p, HostFunction, c_void_p]),
-    "stoker_executable_keep_host_call": (c_void_p, [c_void_p, c_size_t, c_void_p, c_size_t, POINTER(KernelLaunch)]),
+    "stoker_executable_record_host_call": (
+        c_void_p, [c_void_p, c_size_t, c_void_p, c_size_t, GiveFunction, c_void_p, POINTER(c_int32)]),
     "stoker_executable_forget_host_calls": (None, [c_void_p]),
     "stoker_kept_host_calls": (c_size_t, []),
     "stoker_executable_unbind": (None, [c_void_p]),
@@ -236,6 +236,6 @@ def make_handle(call, *arguments):
 
 
 __all__ = [
-    "ClientOptions", "CompileOptions", "HostFunction", "KernelLaunch", "LibraryNotFound", "ProgressFunction", "StokerError",
+    "ClientOptions", "CompileOptions", "GiveFunction", "HostFunction", "LibraryNotFound", "ProgressFunction", "StokerError",
     "check", "decode", "encode", "find_assembler", "find_library", "find_program", "load", "make_handle", "sizeof",
     "take_text", "taken"]

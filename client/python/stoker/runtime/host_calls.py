@@ -121,7 +121,9 @@ class _Call:
         run = self._ready.get(addresses) or self._prepared(addresses, sizes)
         run()
         if self._may_be_kept:
-            self._kept.keep(self._number, addresses, getattr(run, "launch", None))
+            give = run.to_record() if hasattr(run, "to_record") else None
+            if give is not None:
+                self._kept.record(self._number, addresses, give)
 
     def _prepared(self, addresses, sizes):
         """A function that runs the call with its tensors at these addresses."""

@@ -1,8 +1,11 @@
-"""Host calls that libstoker does itself: a kernel of which all is known, for certain addresses, needs no Python."""
+"""Host calls that libstoker does itself: what turned out to be one kernel, for certain addresses, needs no Python."""
 
 import ctypes
 import threading
 
+from ..base import tally
+from ..base.log import logger
+from ..base.signals import let_through
 from ..libstoker import library
 from ..pytorch.convolutions import is_repeatable
 
@@ -16,8 +19,7 @@ class KeptCalls:
         self._library, self._handle = library, handle
         self._lock = threading.RLock()
         self._is_used = False
-        self._held = []  # recorded.Launches: libstoker reads there.
-        self._counts = {}  # Number of a call -> of its sets of addresses.
+        self._tried = {}  # Number of a call -> its sets of addresses, recorded or not.
         self._is_repeatable = None  # What their kernels were chosen by.
 
     def expect(self):
@@ -28,7 +30,7 @@ class KeptCalls:
         """Before a run in this thread: what done_since() takes."""
         if not self._is_used:
             return None
-        if self._held and is_repeatable() != self._is_repeatable:
+        if self._tried and is_repeatable() != self._is_repeatable:
             self._forget()
         return self._library.stoker_kept_host_calls()
 
@@ -36,24 +38,58 @@ class KeptCalls:
         """How many calls of this thread's were done so."""
         return 0 if begun is None else self._library.stoker_kept_host_calls() - begun
 
-    def keep(self, number, addresses, launch):
-        """`launch`: what call `number` has just given its stream, its tensors being there; None: that is not known."""
-        if launch is None:
-            return
+    def record(self, number, addresses, give):
+        """`give`: a function of a stream, that gives it what call `number` is, its tensors being there."""
         with self._lock:
             asked = is_repeatable()
-            count = self._counts.get(number, 0)
-            if self._held and (asked != self._is_repeatable or count >= MAX_OF_CALL):
+            if self._tried and asked != self._is_repeatable:
                 self._forget()
-                count = 0
             self._is_repeatable = asked
-            self._counts[number] = count + 1
-            self._held.append(launch)  # Before libstoker knows it, whatever a signal handler raises.
-            parts = library.KernelLaunch(*launch.parts)
-            library.check(self._library.stoker_executable_keep_host_call(
-                self._handle, number, (ctypes.c_void_p * len(addresses))(*addresses), len(addresses), ctypes.byref(parts)))
+            if addresses in self._tried.get(number, ()):
+                return
+            if len(self._tried.get(number, ())) >= MAX_OF_CALL:
+                self._forget()
+            self._tried.setdefault(number, set()).add(addresses)
+            if self._is_recorded(number, addresses, give):
+                tally.count("convolutions_recorded")
+
+    def _is_recorded(self, number, addresses, give):
+        giving, is_kept = _Giving(give), ctypes.c_int32()
+        status = self._library.stoker_executable_record_host_call(
+            self._handle, number, (ctypes.c_void_p * len(addresses))(*addresses), len(addresses), giving.function, None,
+            ctypes.byref(is_kept))
+        giving.raise_interrupt()
+        library.check(status)
+        return bool(is_kept.value)
 
     def _forget(self):
         with self._lock:
             self._library.stoker_executable_forget_host_calls(self._handle)
-            self._held, self._counts = [], {}
+            self._tried = {}
+
+
+class _Giving:
+    """`function`: give(), for libstoker. What it raises is no reason not to go on; what a signal handler raises is."""
+
+    def __init__(self, give):
+        self._give = give
+        self._has_begun = self._has_ended = False
+        self._error = None
+        self.function = library.GiveFunction(self._run)
+
+    def _run(self, _context, stream):
+        self._has_begun = True
+        try:
+            self._give(stream)
+            return 0
+        except BaseException as error:  # Nothing may pass through C.
+            self._error = error
+            return 1
+
+    def raise_interrupt(self):
+        if self._error is None:
+            return
+        let_through(self._error)
+        if not isinstance(self._error, Exception):
+            raise self._error
+        logger.debug("not recorded: %s", self._error)

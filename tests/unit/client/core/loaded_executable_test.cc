@@ -344,8 +344,9 @@ TEST(LoadedExecutable, Run_HostCallThatIsKept_IsGivenToTheQueueAtItsAddressesAlo
   ForeignHost& host = *executable->host();
   std::vector<const void*> elsewhere = noted.addresses;
   elsewhere[1] = in.data();
-  host.Keep(0, elsewhere, {});
-  host.Keep(7, noted.addresses, {});
+  const auto recording = std::make_shared<const Recording>();
+  host.Keep(0, elsewhere, recording);
+  host.Keep(7, noted.addresses, recording);
   const std::size_t before = ForeignHost::KeptCalls();
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(noted.calls, 2);
@@ -359,6 +360,16 @@ TEST(LoadedExecutable, Run_HostCallThatIsKept_IsGivenToTheQueueAtItsAddressesAlo
   host.Forget();
   EXPECT_TRUE(run().ok());
   EXPECT_EQ(noted.calls, 3);
+  int given_to = 0;
+  const auto give = [&](void*) {
+    ++given_to;
+    return Ok();
+  };
+  EXPECT_FALSE(executable->RecordHostCall(0, noted.addresses, give).value());
+  EXPECT_EQ(given_to, 0);
+  executable->SetHost(nullptr);
+  EXPECT_EQ(executable->RecordHostCall(0, noted.addresses, give).error().code,
+            ErrorCode::kFailedPrecondition);
 }
 
 TEST(LoadedExecutable, Run_HostCall_IsInterpretedByTheSameFunction) {

@@ -110,9 +110,6 @@ def nothing():
     """A kernel."""
 
 
-nothing.launch = None
-
-
 def written(monkeypatch, on, **changed):
     """(how often `on` was asked for a kernel, the result)"""
     shapes = {"image": (2, 8, 6, 5), "weight": (8, 8, 3, 3), "residual": (2, 8, 4, 3), "result": (2, 8, 4, 3)}
@@ -152,6 +149,26 @@ def test_a_handle_is_told_of_another_stream_alone(monkeypatch):
     for stream in (0, 0, 7, 7, 0):
         handle.follow(stream)
     assert told == [0, 7, 0]
+
+
+@pytest.mark.parametrize("is_steady", [False, True])
+def test_what_a_kernel_gives_is_recorded_behind_its_second_run(monkeypatch, is_steady):
+    """By whoever wants to; not while somebody records a graph, nor where it is given memory in each run."""
+    given, state = [], types.SimpleNamespace(is_capturing=False)
+    monkeypatch.setattr(cudnn.devices, "stream_of", lambda device: 3)
+    monkeypatch.setattr(cudnn.devices, "is_capturing", lambda: state.is_capturing)
+    run = cudnn._Runs(None, given.append, is_steady)
+    run()
+    assert given == [3] and run.to_record() is None
+    run()
+    state.is_capturing = True
+    assert run.to_record() is None
+    state.is_capturing = False
+    give = run.to_record()
+    assert (give is not None) == is_steady
+    if is_steady:
+        give(7)
+        assert given == [3, 3, 7] and run.to_record() == give
 
 
 @pytest.mark.parametrize("is_asked", [False, True])

@@ -1,31 +1,31 @@
 """Host calls that libstoker does itself; a library of the test's own stands for it."""
 
-import types
-
 import pytest
 
-from stoker.libstoker.library import HostFunction, KernelLaunch
+from stoker.libstoker.library import HostFunction
 from stoker.runtime import host_calls, kept_calls
 from stoker.runtime.kept_calls import KeptCalls
 
-LAUNCHES = [types.SimpleNamespace(parts=(number, number + 1, number + 2, None)) for number in (100, 200)]
+STREAM = 5
 
 
 class Library:
-    """It counts what is kept."""
+    """What gives something is kept."""
 
     def __init__(self):
-        self.kept, self.done, self.forgotten = {}, 0, 0
+        self.kept, self.given, self.done, self.forgotten = set(), [], 0, 0
 
-    def stoker_executable_keep_host_call(self, handle, call, addresses, count, launch):
-        of = launch._obj
-        assert isinstance(of, KernelLaunch) and count == len(addresses) and of.extra is None
-        self.kept[call, tuple(addresses)] = of.configuration, of.function, of.values
+    def stoker_executable_record_host_call(self, handle, call, addresses, count, give, context, is_kept):
+        assert count == len(addresses)
+        before = len(self.given)
+        if give(context, STREAM) == 0 and len(self.given) == before + 1:
+            self.kept.add((call, tuple(addresses)))
+            is_kept._obj.value = 1
         return None
 
     def stoker_executable_forget_host_calls(self, handle):
         self.forgotten += 1
-        self.kept = {}
+        self.kept = set()
 
     def stoker_kept_host_calls(self):
         return self.done
@@ -45,51 +45,67 @@ def kept(library):
     return calls
 
 
-def test_what_is_known_is_kept(asked):
-    library = Library()
+def recorded():
+    return kept_calls.tally.counters().get("convolutions_recorded", 0)
+
+
+def test_what_is_one_kernel_is_kept(asked):
+    library, before = Library(), recorded()
     calls = kept(library)
-    calls.keep(3, (1, 2), LAUNCHES[0])
-    calls.keep(3, (1, 5), LAUNCHES[1])
-    calls.keep(4, (1, 2), None)
-    assert library.kept == {(3, (1, 2)): (100, 101, 102), (3, (1, 5)): (200, 201, 202)} and not library.forgotten
+    calls.record(3, (1, 2), library.given.append)
+    calls.record(3, (1, 5), lambda stream: library.given.extend([stream, stream]))
+    calls.record(4, (1, 2), lambda stream: None)
+    assert library.kept == {(3, (1, 2))} and library.given == [STREAM] * 3 and recorded() == before + 1
+
+
+def test_what_is_more_is_tried_once(asked):
+    library, tried = Library(), []
+    calls = kept(library)
+    for _ in range(5):
+        calls.record(3, (1, 2), tried.append)
+    assert tried == [STREAM] and not library.kept
+
+
+def test_what_fails_as_it_is_recorded_is_not_kept(asked):
+    library = Library()
+
+    def fail(stream):
+        library.given.append(stream)
+        raise RuntimeError("a run gave 5003")
+
+    kept(library).record(0, (1,), fail)
+    assert not library.kept
+
+
+def test_an_interrupt_as_it_is_recorded_is_raised(asked):
+    def interrupt(stream):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        kept(Library()).record(0, (1,), interrupt)
 
 
 def test_what_asks_for_other_bits_is_no_longer_kept(asked):
     library = Library()
     calls = kept(library)
-    calls.keep(3, (1, 2), LAUNCHES[0])
+    calls.record(3, (1, 2), library.given.append)
     calls.begin()
     assert library.kept
     asked[0] = True
     calls.begin()
-    assert library.forgotten == 1 and not calls._held
-    calls.keep(3, (1, 2), LAUNCHES[1])
+    assert library.forgotten == 1 and not library.kept
+    calls.record(3, (1, 2), library.given.append)
     asked[0] = False
-    calls.keep(4, (6, 7), LAUNCHES[0])
-    assert library.kept == {(4, (6, 7)): (100, 101, 102)}
+    calls.record(4, (6, 7), library.given.append)
+    assert library.kept == {(4, (6, 7))}
 
 
 def test_addresses_that_come_and_go_leave_nothing(asked):
     library = Library()
     calls = kept(library)
     for address in range(1, 100):
-        calls.keep(0, (address,), LAUNCHES[0])
+        calls.record(0, (address,), library.given.append)
         assert len(library.kept) <= kept_calls.MAX_OF_CALL and (0, (address,)) in library.kept
-        assert len(calls._held) == len(library.kept)
-
-
-def test_libstoker_knows_no_launch_that_is_not_held(asked):
-    """Whatever a signal handler raises in between."""
-    library = Library()
-    calls = kept(library)
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
-    library.stoker_executable_keep_host_call = interrupt
-    with pytest.raises(KeyboardInterrupt):
-        calls.keep(0, (1,), LAUNCHES[0])
-    assert calls._held == [LAUNCHES[0]]
 
 
 def test_nothing_is_asked_where_nothing_can_be_kept():

@@ -14,8 +14,6 @@ from ...base.locks import ProcessLock
 from ...base.log import logger
 from ...base.signals import let_through
 from ...pytorch import devices
-from . import recorded
-from .recorded import Refused
 
 # A kernel for each: what a process meets more of it computes in several.
 MAX_KERNELS = 1024
@@ -24,6 +22,10 @@ _MAX_PROPOSALS = 16
 _ALIGNED = 16  # Bytes.
 # Until then the library may have things to load, and the tensors may be elsewhere the next time.
 _RUNS_BEFORE_RECORDING = 2
+
+
+class Refused(Exception):
+    """cuDNN does not take it; the message says what it said."""
 
 
 class Fused(NamedTuple):
@@ -230,14 +232,9 @@ class _Handle:
 _handle = functools.cache(_Handle)
 
 
-@functools.cache
-def _recorder(device):
-    return recorded.Recorder(recorded.driver())
-
-
 def on(fused, tensors):
     """A function that computes it on these tensors (the image, the weight, what follows reads, the result); None where cuDNN
-    does not. It raises Refused where cuDNN or the driver does, after all."""
+    does not. It raises Refused where cuDNN does, after all."""
     with _lock():
         if fused not in _kernels and len(_kernels) < MAX_KERNELS:
             _kernels[fused] = _kernel_of(fused)
@@ -247,36 +244,26 @@ def on(fused, tensors):
 
 
 class _Runs:
-    """Of one kernel on certain tensors: by the library, and after the first ones without it. `launch`: what is launched
-    then."""
+    """Of one kernel on certain tensors."""
 
-    def __init__(self, device, give, may_record):
-        self._device, self._give, self._may_record = device, give, may_record
-        self._runs = 0
-        self.launch = None
+    def __init__(self, device, give, is_steady):
+        self._device, self._give = device, give
+        self._is_steady, self._runs = is_steady, 0
 
     def __call__(self):
-        stream = devices.stream_of(self._device)
-        launch = self.launch or self._recorded()
-        if launch is not None:
-            launch(stream)
-            return
+        self.give(devices.stream_of(self._device))
+
+    def give(self, stream):
         with _lock():
             self._give(stream)
 
-    def _recorded(self):
-        if not self._may_record or devices.is_capturing():
+    def to_record(self):
+        """Behind a call: give(), where it is time that somebody records what that gives, the same in every call; else None."""
+        if not self._is_steady:
             return None
-        with _lock():
+        if self._runs < _RUNS_BEFORE_RECORDING:
             self._runs += 1
-            if self._runs <= _RUNS_BEFORE_RECORDING or not self._may_record:
-                return None
-            self._may_record = False  # Whatever comes of it.
-            with torch.cuda.device(self._device):
-                self.launch = _recorder(self._device).recorded(self._give)
-            if self.launch is not None:
-                tally.count("convolutions_recorded")
-            return self.launch
+        return self.give if self._runs == _RUNS_BEFORE_RECORDING and not devices.is_capturing() else None
 
 
 def _kernel_of(fused):

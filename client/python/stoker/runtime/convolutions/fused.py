@@ -65,12 +65,10 @@ def written_to(result, image, weight, shift, residual, stride, padding, dilation
 
 
 class _Written:
-    """Computes it there. `launch`, behind a call: the kernel that is all that it gives its stream while is_repeatable() is what
-    it was, as a recorded.Launch; None where it is not known, or more."""
+    """Computes it there."""
 
     def __init__(self, runs, fused, tensors, run_in_steps):
         self._runs, self._fused, self._tensors, self._run_in_steps = runs, fused, tensors, run_in_steps
-        self.launch = None
 
     def __call__(self):
         asked = is_repeatable()
@@ -80,13 +78,17 @@ class _Written:
         try:
             if run is not None:
                 run()
-                self.launch = run.launch
                 return
         except cudnn.Refused as error:
             logger.info("a kernel of cuDNN's for a convolution and what follows it does not run: %s", error)
             self._runs[asked] = None
-        self.launch = None
         self._run_in_steps()
+
+    def to_record(self):
+        """Behind a call: a function of a stream that gives it all that the call has given, while is_repeatable() is what it
+        was, where it is time that somebody records that; else None."""
+        run = self._runs.get(is_repeatable())
+        return run and run.to_record()
 
 
 def _lies_channels_last(tensor):
