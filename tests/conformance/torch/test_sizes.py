@@ -87,6 +87,7 @@ FUNCTIONS = {
     "rolled": (lambda x: x.sin().roll(x.shape[0] // 2, 0) * 2, of_shapes(*ROWS), 1),
     "called": (lambda x: torch.linalg.inv(x.t() @ x + torch.eye(8)) @ x.t(), of_shapes(*ROWS), 1),
     "called_with_sizes": (lambda x: torch.igamma(x.abs() + 2, x.abs() + x.shape[0]).sum(0), of_shapes(*ROWS), 1),
+    "numbers_below_zero": (lambda x: x * (3 - x.shape[0]) + torch.full((8,), -x.shape[0] * 2), of_shapes(*ROWS), 1),
     # Sizes 0 and 1 are traced apart.
     "few_rows": (lambda x: x.sum(0) + x.shape[0], of_shapes(*ROWS, (1, 8), (0, 8)), 3),
 }
@@ -100,6 +101,34 @@ def test_sizes(evaluated, name):  # noqa: F811
     for arguments in [*calls, *calls]:
         torch.testing.assert_close(compiled(*arguments), function(*arguments), atol=1e-5, rtol=1e-5)
     assert len(evaluated) == segments
+
+
+@pytest.mark.parametrize("shuffle", [torch.nn.PixelUnshuffle(2), torch.nn.PixelShuffle(2), torch.nn.ChannelShuffle(3)], ids=str)
+def test_what_eager_does_not_divide_is_not_divided_of_nothing(shuffle):
+    compiled = torch.compile(lambda x: shuffle(x + 1), backend="stoker", dynamic=True)
+    for function in (compiled, lambda x: shuffle(x + 1)):
+        with pytest.raises(RuntimeError):
+            function(torch.randn(0, 7, 9, 8))
+    x = torch.randn(3, 12, 8, 6)
+    torch.testing.assert_close(compiled(x), shuffle(x + 1))
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_an_input_of_any_size_is_written_by_index(dynamic):
+    """The check of indices has a size below zero in it."""
+    def function(a, b):
+        b.mul_(2)
+        a.index_put_((torch.tensor([0]),), torch.tensor(5.0))
+        a[torch.tensor([-1])] += 2
+        return [b]
+
+    before, compiled = counters().get("graphs_eager", 0), torch.compile(function, backend="stoker", dynamic=dynamic)
+    for shape in ((4, 4), (2, 5), (3, 7)):
+        given = torch.randn(2, *shape)
+        expected = given.clone()
+        results = compiled(*given), function(*expected)
+        torch.testing.assert_close((given, results[0]), (expected, results[1]))
+    assert counters().get("graphs_eager", 0) == before
 
 
 def test_dropout_in_training_makes_one_program_for_all_sizes(evaluated):  # noqa: F811

@@ -275,9 +275,16 @@ rule("tril")(_triangle("LE"))
 rule("triu")(_triangle("GE"))
 
 
+def _require_multiples(sizes, number):
+    """Of an image without elements, a reshape takes any sizes."""
+    if any(size % number != 0 for size in sizes):
+        raise Unsupported(f"sizes {list(sizes)} that are no multiples of {number}")
+
+
 @rule("pixel_shuffle")
 def pixel_shuffle(g, out, x, upscale_factor):
     r, (channels, height, width) = upscale_factor, x.shape[-3:]
+    _require_multiples([channels], r * r)
     lead = x.shape[:-3]
     n = len(lead)
     x = g.reshape(x, (*lead, channels // (r * r), r, r, height, width))
@@ -288,6 +295,7 @@ def pixel_shuffle(g, out, x, upscale_factor):
 @rule("pixel_unshuffle")
 def pixel_unshuffle(g, out, x, downscale_factor):
     r, (channels, height, width) = downscale_factor, x.shape[-3:]
+    _require_multiples([height, width], r)
     lead = x.shape[:-3]
     n = len(lead)
     x = g.reshape(x, (*lead, channels, height // r, r, width // r, r))
@@ -297,6 +305,7 @@ def pixel_unshuffle(g, out, x, downscale_factor):
 
 @rule("channel_shuffle", "native_channel_shuffle")
 def channel_shuffle(g, out, x, groups):
+    _require_multiples(x.shape[1:2], groups)
     grouped = g.reshape(x, (x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
     return g.reshape(
         g.transpose(grouped, [0, 2, 1, *range(3, grouped.rank)]), out.shape)

@@ -193,6 +193,14 @@ def _made(terms, assumptions):
     return Dim(terms, assumptions)
 
 
+def signed(dim):
+    """(what is added, what is subtracted) of a Dim: their difference is the Dim, and sizes come out of neither negative."""
+    parts = [
+        _made({atoms: abs(coefficient) for atoms, coefficient in dim.terms.items() if (coefficient > 0) == is_added}, dim.assumptions)
+        for is_added in (True, False)]
+    return tuple(parts)
+
+
 def symbol(number, assumptions=None):
     return Dim({(_Atom(f"s{number}", "symbol", number, None),): 1}, assumptions)
 

@@ -7,7 +7,7 @@ are not printed. Shapes are tuples of ints, or of Dims where sizes vary.
 import re
 from math import prod
 
-from .dims import Dim, same
+from .dims import Dim, same, signed
 from .program import IndexCheck
 from .values import FLOATS, Node, Type, Value, broadcast_shapes, element_of, ints, number, numbers
 
@@ -105,7 +105,14 @@ class GraphText:
         return self.node("iota", (), f" {{dim={dim}}}", dtype, tuple(shape))
 
     def size(self, dim, dtype):
-        """A size that varies, and may be 0, as a scalar: the last place along a dim of one more."""
+        """A Dim as a scalar: a size that varies and may be 0 is the last place along a dim of one more; of what is subtracted
+        from one, which may come out negative, each is one."""
+        added, subtracted = signed(dim)
+        if type(subtracted) is int and subtracted == 0:
+            return self._place(added, dtype)
+        return self.convert(self.binary("subtract", self.constant(added, "i64"), self.constant(subtracted, "i64")), dtype)
+
+    def _place(self, dim, dtype):
         last = self.slice(self.iota(0, "i64", (dim + 1,)), [dim], [dim + 1])
         return self.convert(self.reshape(last, ()), dtype)
 

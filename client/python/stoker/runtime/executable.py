@@ -16,7 +16,7 @@ from ..pytorch import devices
 from . import release
 from .binding import Stamp
 from .gate import Gate
-from .laid_out import as_laid_out, buffer_of, require_memory, taker, with_strides
+from .laid_out import as_laid_out, buffer_of, has_memory, require_memory, span_of, taker, with_strides
 from .heap import LARGE, large_result
 from .loaded import Loaded
 from .profiling import collectors
@@ -112,13 +112,13 @@ class SizedExecutable:
         self._take_parameters = executable.take_parameters
         inputs = segment.inputs
         self._activations = [
-            (place, source.slot, source.layout) for place, source in enumerate(inputs)
+            (place, source.slot, source.layout, span_of(source.layout)) for place, source in enumerate(inputs)
             if not source.parameter]
         self._pointers = ctypes.c_void_p * len(inputs)
         self._no_pointers = bytes(ctypes.sizeof(self._pointers))
         self._symbols = (ctypes.c_int64 * len(symbols))(*symbols) if symbols else None
         # In whose memory an output is made: its place among the activations. None: in memory of its own.
-        place_of = {place: number for number, (place, _, _) in enumerate(self._activations)}
+        place_of = {place: number for number, (place, *_) in enumerate(self._activations)}
         self._outputs = [
             (_maker_of(output), output.layout, place_of.get(output.updates)) for output in segment.outputs]
         self._updated = [
@@ -135,10 +135,10 @@ class SizedExecutable:
         executable.use_threads()  # A binding computes too.
         pointers = self._pointers.from_buffer_copy(self._no_pointers)
         kept = []
-        for place, slot, layout in self._activations:
+        for place, slot, layout, span in self._activations:
             tensor = as_laid_out(slots[slot], layout)
             pointers[place] = pointer = tensor.data_ptr()
-            if not pointer:
+            if not pointer or not has_memory(tensor, span):
                 require_memory(tensor)
             kept.append(tensor)
         if self._updated and not torch.is_inference_mode_enabled():

@@ -20,6 +20,7 @@ def as_laid_out(tensor, layout):
         tensor = tensor.resolve_neg()
     if tensor.stride() == layout.strides:
         return tensor
+    require_memory(tensor)
     if layout.order == tuple(range(len(layout.order))):
         return tensor.contiguous()
     return torch.empty_strided(layout.shape, layout.strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
@@ -35,6 +36,16 @@ def require_memory(tensor):
         raise RuntimeError(
             f"sizes {list(tensor.shape)}, strides {list(tensor.stride())}, storage offset {tensor.storage_offset()}, and itemsize "
             f"{tensor.element_size()} requiring a storage size of {needed} are out of bounds for storage of size {held}")
+
+
+def span_of(layout):
+    """In elements, from the first to the end of the last."""
+    return 1 + sum((size - 1) * stride for size, stride in zip(layout.shape, layout.strides)) if 0 not in layout.shape else 0
+
+
+def has_memory(tensor, span):
+    """Has its storage all of its elements? `span`: span_of() as it lies."""
+    return not span or (tensor.storage_offset() + span) * tensor.element_size() <= tensor.untyped_storage().nbytes()
 
 
 def buffer_of(layout):
