@@ -88,6 +88,12 @@ FUNCTIONS = {
     "called": (lambda x: torch.linalg.inv(x.t() @ x + torch.eye(8)) @ x.t(), of_shapes(*ROWS), 1),
     "called_with_sizes": (lambda x: torch.igamma(x.abs() + 2, x.abs() + x.shape[0]).sum(0), of_shapes(*ROWS), 1),
     "numbers_below_zero": (lambda x: x * (3 - x.shape[0]) + torch.full((8,), -x.shape[0] * 2), of_shapes(*ROWS), 1),
+    "least_and_greatest_below_zero": (
+        lambda x: x * max(3 - x.shape[0], -x.shape[1]) + min(x.shape[0], x.shape[1] - 9) * 2 + min(0, 4 - x.shape[0]),
+        of_shapes((12, 64), *BOTH), 1),
+    "quotients_below_zero": (
+        lambda x: x * (x.shape[1] // -3) + (x.shape[0] - 5) % x.shape[1] + (x.shape[0] - 9) // 2 * torch.full((1,), x.shape[0] % -3),
+        of_shapes(*BOTH), 1),
     # Sizes 0 and 1 are traced apart.
     "few_rows": (lambda x: x.sum(0) + x.shape[0], of_shapes(*ROWS, (1, 8), (0, 8)), 3),
 }

@@ -194,11 +194,24 @@ def _made(terms, assumptions):
 
 
 def signed(dim):
-    """(what is added, what is subtracted) of a Dim: their difference is the Dim, and sizes come out of neither negative."""
-    parts = [
+    """(what is added, what is subtracted) of a Dim: their difference is the Dim, and no coefficient of either is negative."""
+    return tuple(
         _made({atoms: abs(coefficient) for atoms, coefficient in dim.terms.items() if (coefficient > 0) == is_added}, dim.assumptions)
-        for is_added in (True, False)]
-    return tuple(parts)
+        for is_added in (True, False))
+
+
+def may_be_negative(value):
+    """May an int or a Dim be, as far as its form says, where no symbol is?"""
+    if not isinstance(value, Dim):
+        return value < 0
+    return any(coefficient < 0 or any(_atom_may_be_negative(atom) for atom in atoms) for atoms, coefficient in value.terms.items())
+
+
+def _atom_may_be_negative(atom):
+    if atom.kind == "symbol":
+        return False
+    operands = may_be_negative(atom.a), may_be_negative(atom.b)
+    return all(operands) if atom.kind == "max" else any(operands)
 
 
 def symbol(number, assumptions=None):

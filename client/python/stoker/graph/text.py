@@ -7,7 +7,7 @@ are not printed. Shapes are tuples of ints, or of Dims where sizes vary.
 import re
 from math import prod
 
-from .dims import Dim, same, signed
+from .dims import Dim, may_be_negative, same, signed, symbol
 from .program import IndexCheck
 from .values import FLOATS, Node, Type, Value, broadcast_shapes, element_of, ints, number, numbers
 
@@ -105,16 +105,38 @@ class GraphText:
         return self.node("iota", (), f" {{dim={dim}}}", dtype, tuple(shape))
 
     def size(self, dim, dtype):
-        """A Dim as a scalar: a size that varies and may be 0 is the last place along a dim of one more; of what is subtracted
-        from one, which may come out negative, each is one."""
-        added, subtracted = signed(dim)
-        if type(subtracted) is int and subtracted == 0:
-            return self._place(added, dtype)
-        return self.convert(self.binary("subtract", self.constant(added, "i64"), self.constant(subtracted, "i64")), dtype)
+        """A Dim as a scalar."""
+        return self.convert(self._number_of(dim), dtype)
 
-    def _place(self, dim, dtype):
-        last = self.slice(self.iota(0, "i64", (dim + 1,)), [dim], [dim + 1])
-        return self.convert(self.reshape(last, ()), dtype)
+    def _number_of(self, dim):
+        """i64: a size that varies, and may be 0, is the last place along a dim of one more. What may come out negative is no
+        size: it is computed of such."""
+        if not isinstance(dim, Dim):
+            return self.constant(dim, "i64")
+        if not may_be_negative(dim):
+            last = self.slice(self.iota(0, "i64", (dim + 1,)), [dim], [dim + 1])
+            return self.reshape(last, ())
+        added, subtracted = signed(dim)
+        if not may_be_negative(added) and not may_be_negative(subtracted):
+            return self.binary("subtract", self._number_of(added), self._number_of(subtracted))
+        result = self.constant(0, "i64")
+        for atoms, coefficient in dim.terms.items():
+            term = self.constant(coefficient, "i64")
+            for atom in atoms:
+                term = self.binary("multiply", term, self._number_of_atom(atom))
+            result = self.binary("add", result, term)
+        return result
+
+    def _number_of_atom(self, atom):
+        if atom.kind == "symbol":
+            return self._number_of(symbol(atom.a))
+        a, b = self._number_of(atom.a), self._number_of(atom.b)
+        if atom.kind in ("max", "min"):
+            return self.binary({"max": "maximum", "min": "minimum"}[atom.kind], a, b)
+        zero, remainder = self.constant(0, "i64"), self.binary("remainder", a, b)
+        rounds = self.compare("NE", self.compare("LT", remainder, zero), self.compare("LT", b, zero))
+        less = self.binary("and", self.compare("NE", remainder, zero), rounds)
+        return self.binary("subtract", self.binary("divide", a, b), self.convert(less, "i64"))
 
     # ---- Pointwise ------------------------------------------------------------------------------
 
