@@ -80,10 +80,7 @@ def _floor_divide(g, x, y):
     """As Python: the quotient that belongs to a remainder with the divisor's sign."""
     zero = g.constant(0, x.dtype)
     remainder = g.binary("remainder", x, y)
-    adjusted = g.binary(
-        "and", g.compare("NE", remainder, zero),
-        g.compare("NE", g.compare("LT", remainder, zero), g.compare("LT", y, zero)))
-    one_less = g.convert(adjusted, x.dtype)
+    one_less = g.above_floor(remainder, y)
     if not x.is_float:
         return g.binary("subtract", g.binary("divide", x, y), one_less)
     quotient = g.binary(

@@ -193,13 +193,6 @@ def _made(terms, assumptions):
     return Dim(terms, assumptions)
 
 
-def signed(dim):
-    """(what is added, what is subtracted) of a Dim: their difference is the Dim, and no coefficient of either is negative."""
-    return tuple(
-        _made({atoms: abs(coefficient) for atoms, coefficient in dim.terms.items() if (coefficient > 0) == is_added}, dim.assumptions)
-        for is_added in (True, False))
-
-
 def may_be_negative(value):
     """May an int or a Dim be, as far as its form says, where no symbol is?"""
     if not isinstance(value, Dim):

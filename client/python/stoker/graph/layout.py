@@ -61,6 +61,11 @@ class Layout(NamedTuple):
         return places
 
     @property
+    def span(self):
+        """See span_of()."""
+        return span_of(self.shape, self.strides)
+
+    @property
     def overlaps(self):
         return any(stride == 0 and size > 1 for size, stride in zip(self.shape, self.strides))
 
@@ -99,9 +104,11 @@ def is_row_major(tensor):
     return layout_of(tensor).order == tuple(range(len(tensor.shape)))
 
 
+def span_of(shape, strides):
+    """In elements, from the first to the end of the last."""
+    return 0 if 0 in shape else 1 + sum((size - 1) * stride for size, stride in zip(shape, strides))
+
+
 def bytes_of(tensor):
-    """From the first element to the end of the last."""
-    if not tensor.numel():
-        return 0
-    steps = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride()))
-    return (steps + 1) * tensor.element_size()
+    """The same of a tensor, in bytes."""
+    return span_of(tensor.shape, tensor.stride()) * tensor.element_size()

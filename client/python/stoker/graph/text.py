@@ -7,7 +7,7 @@ are not printed. Shapes are tuples of ints, or of Dims where sizes vary.
 import re
 from math import prod
 
-from .dims import Dim, may_be_negative, same, signed, symbol
+from .dims import Dim, may_be_negative, same, symbol
 from .program import IndexCheck
 from .values import FLOATS, Node, Type, Value, broadcast_shapes, element_of, ints, number, numbers
 
@@ -116,9 +116,6 @@ class GraphText:
         if not may_be_negative(dim):
             last = self.slice(self.iota(0, "i64", (dim + 1,)), [dim], [dim + 1])
             return self.reshape(last, ())
-        added, subtracted = signed(dim)
-        if not may_be_negative(added) and not may_be_negative(subtracted):
-            return self.binary("subtract", self._number_of(added), self._number_of(subtracted))
         result = self.constant(0, "i64")
         for atoms, coefficient in dim.terms.items():
             term = self.constant(coefficient, "i64")
@@ -133,10 +130,7 @@ class GraphText:
         a, b = self._number_of(atom.a), self._number_of(atom.b)
         if atom.kind in ("max", "min"):
             return self.binary({"max": "maximum", "min": "minimum"}[atom.kind], a, b)
-        zero, remainder = self.constant(0, "i64"), self.binary("remainder", a, b)
-        rounds = self.compare("NE", self.compare("LT", remainder, zero), self.compare("LT", b, zero))
-        less = self.binary("and", self.compare("NE", remainder, zero), rounds)
-        return self.binary("subtract", self.binary("divide", a, b), self.convert(less, "i64"))
+        return self.binary("subtract", self.binary("divide", a, b), self.above_floor(self.binary("remainder", a, b), b))
 
     # ---- Pointwise ------------------------------------------------------------------------------
 
@@ -168,6 +162,12 @@ class GraphText:
             x, y = self.convert(x, "u8"), self.convert(y, "u8")
         operands = (self.broadcast(x, shape), self.broadcast(y, shape))
         return self.node("compare", operands, f' {{direction="{direction}"}}', "bool", shape)
+
+    def above_floor(self, remainder, divisor):
+        """How far a quotient that is rounded toward zero is above that of Python, whose remainder has the divisor's sign."""
+        zero = self.constant(0, remainder.dtype)
+        differs = self.compare("NE", self.compare("LT", remainder, zero), self.compare("LT", divisor, zero))
+        return self.convert(self.binary("and", self.compare("NE", remainder, zero), differs), remainder.dtype)
 
     def compare_with(self, direction, x, scalar):
         return self.compare(direction, x, self.constant_like(scalar, x))

@@ -10,7 +10,7 @@ import torch
 from ..pytorch import devices
 from ..pytorch.native.addresses import Addresses
 from . import gpu_memory
-from .laid_out import as_laid_out, buffer_of, has_memory, require_memory, span_of, taker, with_strides
+from .laid_out import as_laid_out, buffer_of, require_memory, taker, with_strides
 from .loaded import Loaded
 from .profiling import collectors
 
@@ -41,7 +41,7 @@ class SizedOnCuda:
         self._held = [(place, source.layout) for place, source in inputs if source.parameter]
         self._take_held = taker([source.slot for _, source in inputs if source.parameter])
         self._others = [
-            (place, source.slot, source.layout, span_of(source.layout)) for place, source in inputs if not source.parameter]
+            (place, source.slot, source.layout, source.layout.span) for place, source in inputs if not source.parameter]
         self._pointers = ctypes.c_void_p * len(inputs)
         # (addresses of what is held, the pointers with those of them that kernels read as they lie, the rest of them), or
         # None
@@ -65,8 +65,7 @@ class SizedOnCuda:
         kept = []
         for place, slot, layout, span in self._others:
             tensor = self._on_device(slots[slot], layout)
-            if not has_memory(tensor, span):
-                require_memory(tensor)
+            require_memory(tensor, span)
             pointers[place] = _pointer(tensor)
             kept.append(tensor)
         for number in rest:

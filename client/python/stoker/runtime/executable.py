@@ -16,7 +16,7 @@ from ..pytorch import devices
 from . import release
 from .binding import Stamp
 from .gate import Gate
-from .laid_out import as_laid_out, buffer_of, has_memory, require_memory, span_of, taker, with_strides
+from .laid_out import as_laid_out, buffer_of, require_memory, taker, with_strides
 from .heap import LARGE, large_result
 from .loaded import Loaded
 from .profiling import collectors
@@ -112,7 +112,7 @@ class SizedExecutable:
         self._take_parameters = executable.take_parameters
         inputs = segment.inputs
         self._activations = [
-            (place, source.slot, source.layout, span_of(source.layout)) for place, source in enumerate(inputs)
+            (place, source.slot, source.layout, source.layout.span) for place, source in enumerate(inputs)
             if not source.parameter]
         self._pointers = ctypes.c_void_p * len(inputs)
         self._no_pointers = bytes(ctypes.sizeof(self._pointers))
@@ -137,9 +137,8 @@ class SizedExecutable:
         kept = []
         for place, slot, layout, span in self._activations:
             tensor = as_laid_out(slots[slot], layout)
-            pointers[place] = pointer = tensor.data_ptr()
-            if not pointer or not has_memory(tensor, span):
-                require_memory(tensor)
+            require_memory(tensor, span)
+            pointers[place] = tensor.data_ptr()
             kept.append(tensor)
         if self._updated and not torch.is_inference_mode_enabled():
             self._update_copies_if_refused(pointers, kept)

@@ -60,7 +60,6 @@ class HostCalls:
         is_lost = self._has_missed() if failure is None else _FAILURE in str(failure)
         return KeyboardInterrupt("between kernels, where nothing could take it") if is_lost else failure
 
-
     def _has_missed(self):
         done = self._run.done
         return done < self._count and done + self._kept.done_since(self._run.kept) < self._count

@@ -4,7 +4,7 @@ import operator
 
 import torch
 
-from ..graph.layout import bytes_of, row_major
+from ..graph.layout import row_major, span_of
 
 
 def taker(places):
@@ -26,26 +26,15 @@ def as_laid_out(tensor, layout):
     return torch.empty_strided(layout.shape, layout.strides, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
-def require_memory(tensor):
-    """RuntimeError where its storage holds less than it has elements, as PyTorch's kernels say it, or nothing."""
-    if not tensor.numel():
-        return
-    needed = tensor.storage_offset() * tensor.element_size() + bytes_of(tensor)
-    held = tensor.untyped_storage().nbytes()
-    if held < needed or not tensor.data_ptr():
+def require_memory(tensor, span=None):
+    """RuntimeError where its storage holds less than it has elements, as PyTorch's kernels say it, or nothing. `span`: its
+    span_of(), where that is known."""
+    span = span_of(tensor.shape, tensor.stride()) if span is None else span
+    needed, held = (tensor.storage_offset() + span) * tensor.element_size(), tensor.untyped_storage().nbytes()
+    if span and (held < needed or not tensor.data_ptr()):
         raise RuntimeError(
             f"sizes {list(tensor.shape)}, strides {list(tensor.stride())}, storage offset {tensor.storage_offset()}, and itemsize "
             f"{tensor.element_size()} requiring a storage size of {needed} are out of bounds for storage of size {held}")
-
-
-def span_of(layout):
-    """In elements, from the first to the end of the last."""
-    return 1 + sum((size - 1) * stride for size, stride in zip(layout.shape, layout.strides)) if 0 not in layout.shape else 0
-
-
-def has_memory(tensor, span):
-    """Has its storage all of its elements? `span`: span_of() as it lies."""
-    return not span or (tensor.storage_offset() + span) * tensor.element_size() <= tensor.untyped_storage().nbytes()
 
 
 def buffer_of(layout):
