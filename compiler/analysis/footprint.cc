@@ -11,8 +11,13 @@ namespace {
 // Stands for a size that is not known.
 constexpr std::int64_t kTypicalExtent = 128;
 
-std::int64_t SizeOf(const SymDim& extent) {
-  return extent.IsConstant() ? extent.constant() : kTypicalExtent;
+// Of what sizes make up, a product of several above all.
+std::int64_t SizeOf(const SymDim& size) {
+  if (size.IsConstant()) return size.constant();
+  SymBindings typical;
+  for (const std::uint32_t symbol : size.Symbols()) typical[symbol] = kTypicalExtent;
+  const Result<std::int64_t> value = size.Evaluate(typical);
+  return value.ok() ? *value : kTypicalExtent;
 }
 
 }  // namespace

@@ -24,6 +24,11 @@ Result<Graph> ExpandScans(const Graph& graph);
 // become sums of products.
 Result<Graph> ExpandProducts(const Graph& graph, const FusionLimits& limits);
 
+// A matrix product of which one dim stands for several, of which an inner one has a size that
+// varies (the rows of a batch of sequences), becomes one over these. A place along the one dim is
+// none along the others for any index expression: what follows the product would need a copy.
+Result<Graph> SplitProductDims(const Graph& graph);
+
 // Computes nodes of constants: all splats, and dense constants up to kMaxFoldedElements.
 inline constexpr std::int64_t kMaxFoldedElements = 1024;
 Result<Graph> FoldConstants(const Graph& graph);

@@ -27,6 +27,7 @@ constexpr NamedPass kPasses[] = {
     {"expand_scans", ForAny<ExpandScans>},
     {"canonicalize_ops", ForAny<CanonicalizeOps>},
     {"expand_products", ExpandProducts},
+    {"split_product_dims", ForAny<SplitProductDims>},
     {"fold_constants", ForAny<FoldConstants>},
     {"simplify", ForAny<Simplify>},
     {"fold_scaling", ForAny<FoldScaling>},

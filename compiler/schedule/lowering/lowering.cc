@@ -165,12 +165,21 @@ std::optional<Address> Lowering::AddressOf(ValueId value, const ElementIndex& in
     }
     const NodeId producer = graph_.value(at).producer;
     if (producer == kNoNode || !IsView(graph_.node(producer).kind)) return std::nullopt;
-    std::optional<ElementIndex> pulled =
-        PullThroughView(graph_, graph_.node(producer), element, space);
-    if (!pulled) return std::nullopt;
+    const Node& view = graph_.node(producer);
+    std::optional<ElementIndex> pulled = PullThroughView(graph_, view, element, space);
+    if (!pulled) return AddressOfElement(view, element, space, prepared);
     element = *std::move(pulled);
-    at = graph_.node(producer).operands[0];
+    at = view.operands[0];
   }
+}
+
+// Of a reshape that is no index expression: still the same row-major element.
+std::optional<Address> Lowering::AddressOfElement(const Node& view, const ElementIndex& index,
+                                                  const IndexSpace& space, bool prepared) {
+  if (view.kind != OpKind::kReshape) return std::nullopt;
+  const StorageId id = builder_.FindRowMajor(view.operands[0], prepared);
+  if (id == kNoStorage) return std::nullopt;
+  return Address{id, Linearize(space, index, graph_.type(view.results[0]).shape.dims())};
 }
 
 Result<Address> Lowering::AddressOrCopy(ValueId value, const ElementIndex& index,

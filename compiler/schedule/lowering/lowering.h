@@ -80,6 +80,8 @@ class Lowering {
 
   std::optional<Address> AddressOf(ValueId value, const ElementIndex& index,
                                    const IndexSpace& space, bool prepared);
+  std::optional<Address> AddressOfElement(const Node& view, const ElementIndex& index,
+                                          const IndexSpace& space, bool prepared);
   // The same, after making a row-major copy of the value if there is no other way.
   Result<Address> AddressOrCopy(ValueId value, const ElementIndex& index, const IndexSpace& space,
                                 bool prepared);

@@ -48,6 +48,25 @@ graph @g(%x: bf16[s0,s1]) {
   %y = divide(%e, %sb) : bf16[s0,s1]
   return %y
 })"},
+                                         SymbolicCase{"RowsOfSequences", R"(
+graph @g(%x: f32[s0,s1,40], %w: parameter f32[40,24], %b: parameter f32[24], %v: parameter f32[24,40]) {
+  %0 = reshape(%x) : f32[s0*s1,40]
+  %1 = dot_general(%0, %w) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[s0*s1,24]
+  %2 = broadcast_in_dim(%b) {dims=[1]} : f32[s0*s1,24]
+  %3 = add(%1, %2) : f32[s0*s1,24]
+  %4 = reshape(%3) : f32[s0,s1,24]
+  %5 = tanh(%4) : f32[s0,s1,24]
+  %6 = reshape(%5) : f32[s0*s1,24]
+  %7 = dot_general(%6, %v) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[s0*s1,40]
+  %8 = reshape(%7) : f32[s0,s1,40]
+  %9 = add(%8, %x) : f32[s0,s1,40]
+  %r = reduce(%9) {dims=[2], kind="add"} : f32[s0,s1]
+  %t = transpose(%5) {dims=[1,0,2]} : f32[s1,s0,24]
+  %f = reshape(%t) : f32[s0*s1,24]
+  %g = dot_general(%f, %6) {lhs_batch=[], lhs_contract=[0], rhs_batch=[], rhs_contract=[0]} : f32[24,24]
+  %h = dot_general(%f, %v) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[s0*s1,40]
+  return %9, %r, %7, %g, %h
+})"},
                                          SymbolicCase{"ReductionsOverEachDim", R"(
 graph @g(%x: f32[s0,5,s1]) {
   %0 = reduce(%x) {dims=[0], kind="add"} : f32[5,s1]

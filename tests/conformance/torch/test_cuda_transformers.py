@@ -118,12 +118,23 @@ def test_a_batch_of_any_size_has_no_mask():
     assert text.count(" attention(") == LAYERS and " exponential(" not in text
 
 
-def test_sequences_of_any_length_are_calls_without_a_mask():
-    program = for_all_sizes(traced(bert, torch.zeros(4, 16, dtype=torch.int64), varying=[0, 1]))
+def test_a_batch_of_any_size_is_causal():
+    program = for_all_sizes(traced(gpt2, torch.zeros(4, 16, dtype=torch.int64), varying=[0]))
+    text, = texts_of(program)
+    assert operators_of(program) == ([], []) and program.symbols and not program.fallbacks
+    assert text.count(" attention(") == text.count("causal=true") == LAYERS
+    assert " cumulative(" not in text and " exponential(" not in text
+
+
+@pytest.mark.parametrize("make, causal", [(bert, False), (gpt2, True)])
+def test_sequences_of_any_length_are_calls_without_a_mask(make, causal):
+    program = for_all_sizes(traced(make, torch.zeros(4, 16, dtype=torch.int64), varying=[0, 1]))
     assert program.symbols and not program.fallbacks
     inside, _ = operators_of(program)
     assert inside == ["aten._scaled_dot_product_cudnn_attention.default"] * LAYERS
-    assert all(call.arguments[3] is None for call in calls_of(program))
+    for call in calls_of(program):
+        assert call.arguments[3] is None and call.keywords.get("is_causal", False) == causal
+        assert None not in call.orders  # Queries, keys and values are read where their products have them.
 
 
 def test_queries_keys_and_values_are_one_product():

@@ -27,8 +27,16 @@ class View(NamedTuple):
     strides: tuple
     offset: int
 
+    @property
+    def varies(self):
+        return dims.varies(tuple(self))
+
+    def at(self, sizes):
+        """With numbers, given what its Dims count."""
+        return View(*dims.at(tuple(self), sizes))
+
     def fits(self, elements):
-        """Does it lie within so many?"""
+        """Does it, of numbers, lie within so many?"""
         if len(self.shape) != len(self.strides) or min((*self.shape, *self.strides, self.offset), default=0) < 0:
             return False
         return 0 in self.shape or self.offset + sum(
@@ -37,8 +45,8 @@ class View(NamedTuple):
 
 class HostCall(NamedTuple):
     """Operands and results are row-major tensors of dims in another order: `orders` has for each operand the dims of
-    the tensor that the operator sees, outermost first; None: as they are; or a View. Where sizes vary, an argument may
-    be a Dim, whose symbols count the sizes of the operands and then of the results, as they lie."""
+    the tensor that the operator sees, outermost first; None: as they are; or a View. Where sizes vary, an argument, or a
+    number of a View, may be a Dim, whose symbols count the sizes of the operands and then of the results, as they lie."""
 
     operator: str  # "aten.topk.default"
     arguments: list  # With Slots for operands.
@@ -48,14 +56,15 @@ class HostCall(NamedTuple):
 
     @property
     def varies(self):
-        """Is an argument a size that varies?"""
-        return dims.varies(self.arguments) or dims.varies(list(self.keywords.values()))
+        """Is there a size that varies in it?"""
+        views = [order for order in self.orders if type(order) is View]
+        return dims.varies(self.arguments) or dims.varies(list(self.keywords.values())) or any(view.varies for view in views)
 
     def text(self):
         words = {
             "op": self.operator, "arguments": _encode(self.arguments),
             "keywords": [[name, _encode(value)] for name, value in self.keywords.items()],
-            "orders": [{"view": order} if type(order) is View else order for order in self.orders],
+            "orders": [{"view": _encode(list(order))} if type(order) is View else order for order in self.orders],
             "results": self.results}
         text = json.dumps(words, separators=(",", ":"))
         if len(text) > MAX_BYTES:
@@ -79,8 +88,12 @@ class HostCall(NamedTuple):
 def _seen(words):
     if isinstance(words, dict):
         shape, strides, offset = words["view"]
-        return View(tuple(map(int, shape)), tuple(map(int, strides)), int(offset))
+        return View(tuple(map(_size, shape)), tuple(map(_size, strides)), _size(offset))
     return words and _order(words)
+
+
+def _size(words):
+    return _decode(words) if isinstance(words, dict) and "size" in words else int(words)
 
 
 def _order(words):

@@ -30,9 +30,13 @@ class SizedTensor:
     layout: Any  # torch.layout
     shape: tuple
     strides: tuple
+    offset: Any = None  # Of its first element in what it is a view of; None: nobody knows.
 
     def stride(self):
         return self.strides
+
+    def storage_offset(self):
+        return self.offset
 
     def numel(self):
         return prod(self.shape)

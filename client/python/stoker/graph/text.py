@@ -350,6 +350,8 @@ class GraphText:
         window = iter(size for dim, size in enumerate(slice_sizes) if dim not in collapsed)
         rank = indices.rank - 1 + len(offset_dims)
         shape = tuple(next(window if dim in offset_dims else batch) for dim in range(rank))
+        if any(type(size) is int and size == 0 for size in shape):  # Even of an x that has no slice of these sizes.
+            return self.constant(0, x.dtype, shape)
         attributes = (
             f" {{offset_dims={ints(offset_dims)}, collapsed_dims={ints(collapsed)},"
             f" start_index_map={ints(start_index_map)}, index_vector_dim={indices.rank - 1},"

@@ -73,12 +73,13 @@ def seen_of(node):
     seen where it lies, as in eager: no kernel copies it."""
     value, owner = node.meta["val"], owner_of(node)
     whole = owner.meta.get("val")
-    if isinstance(value, SizedTensor) and layout_of(value).order is None:
-        raise NoHostCall("a part of a tensor, where sizes vary")  # A View is one of numbers.
-    if owner is node or not isinstance(whole, torch.Tensor) or whole.dtype != value.dtype or (
+    if owner is node or not is_tensor(whole) or whole.dtype != value.dtype or (
             layout_of(value).order is not None or layout_of(whole).order is None):
         return node, order_of(value)
-    return owner, View(tuple(value.shape), value.stride(), value.storage_offset() - whole.storage_offset())
+    offset, first = value.storage_offset(), whole.storage_offset()
+    if offset is None or first is None:
+        raise NoHostCall("a part of a tensor that begins nobody knows where")
+    return owner, View(tuple(value.shape), tuple(value.stride()), offset - first)
 
 
 def call_of(node, results, awaited):
@@ -101,10 +102,12 @@ def call_of(node, results, awaited):
     named = [[place, order_of(value)] for place, value in results]
     call = HostCall(str(node.target), arguments, keywords, orders, named)
     if call.varies:
-        lie = [source.meta["val"] for source in operands], awaited, [value for _, value in results]
+        lie = [source.meta["val"] for source, _ in seen], awaited, [value for _, value in results]
         sizes = [size for values in lie for value in values for size in _sizes_of(value)]
-        call = call._replace(arguments=_counted(arguments, sizes), keywords={
-            name: _counted(value, sizes) for name, value in keywords.items()})
+        call = call._replace(
+            arguments=_counted(arguments, sizes),
+            keywords={name: _counted(value, sizes) for name, value in keywords.items()},
+            orders=[View(*_counted(list(order), sizes)) if type(order) is View else order for order in orders])
     return call, [source for source, _ in seen]
 
 
@@ -118,7 +121,7 @@ def _counted(argument, sizes):
     """An argument of a HostCall, with Dims that count `sizes`."""
     if isinstance(argument, Dim):
         return from_words(to_words(argument), lambda number: symbol(_place_of(number, sizes)))
-    return [_counted(*each) for each in zip(argument, [sizes] * len(argument))] if type(argument) is list else argument
+    return type(argument)(_counted(each, sizes) for each in argument) if type(argument) in (list, tuple) else argument
 
 
 def _place_of(number, sizes):

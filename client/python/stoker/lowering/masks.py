@@ -1,52 +1,70 @@
-"""Attention where PyTorch's libraries compute it: given no mask that it needs not be given."""
+"""Attention that is given no mask that it needs not be given."""
 
 import math
 
 import torch
 
 from ..aten_ops import attention
+from ..graph import dims
 from ..pytorch.operators import named_argument, set_argument
 from . import known
+from .elements import LEAST_ADDED, Elements
 from .replacements import copy_of
 
 aten = torch.ops.aten
-_MASK = "attn_bias"
+_MASKS = ("attn_bias", "attn_mask")  # As operators name it.
 
 
 def without_known_masks(gm, operators):
-    """The graph, or a copy of it in which masks that shapes alone decide are left out: one that keeps everything is none, and
-    a lower triangle is what the libraries call causal. What has made them goes with them. `operators`: names of the
-    libraries' attention."""
-    if not any(_is_masked(node, operators) for node in gm.graph.nodes):
+    """The graph, or a copy of it in which masks that shapes alone decide are left out, whatever the sizes are: one that keeps
+    everything is none, and a lower triangle is what attention calls causal. What has made them goes with them. `operators`:
+    names of those of attention."""
+    if not any(_mask_of(node, operators) for node in gm.graph.nodes):
         return gm
     gm = copy_of(gm)
     closed = known.of_shapes_alone(gm.graph)
-    masks = known.Known(closed.__contains__)
+    patterns = _Patterns(known.Known(closed.__contains__), Elements())
     for node in gm.graph.nodes:
-        if not _is_masked(node, operators):
+        name = _mask_of(node, operators)
+        if name is None:
             continue
-        mask = _unexpanded(named_argument(node, _MASK))
-        queries, keys = (named_argument(node, name).meta["val"].shape[-2] for name in ("query", "key"))
-        pattern = attention.pattern_of(_as_infinite(masks.tensor(mask)), queries, keys)
-        if pattern == "full" or (pattern == "causal" and queries == keys):
-            set_argument(node, _MASK, None)
+        mask = _unexpanded(named_argument(node, name))
+        queries, keys = (named_argument(node, each).meta["val"].shape[-2] for each in ("query", "key"))
+        pattern = patterns.of(mask, queries, keys)
+        if pattern == "full" or (pattern == "causal" and dims.same((queries,), (keys,))):
+            set_argument(node, name, None)
             set_argument(node, "is_causal", pattern == "causal" or named_argument(node, "is_causal"))
     gm.graph.eliminate_dead_code()
     gm.recompile()
     return gm
 
 
-def _is_masked(node, operators):
-    """Attention with a mask. Its gradient is given the mask that the forward was."""
+def _mask_of(node, operators):
+    """The name of the argument, if it is attention with a mask. Its gradient is given the mask that the forward was."""
     name = str(node.target)
-    is_attention = name in operators and not name.endswith("_backward.default")
-    return is_attention and isinstance(named_argument(node, _MASK), torch.fx.Node)
+    if name not in operators or name.endswith("_backward.default"):
+        return None
+    return next((mask for mask in _MASKS if isinstance(named_argument(node, mask), torch.fx.Node)), None)
+
+
+class _Patterns:
+    """Of masks by their elements: what holds for all sizes, or what a tensor of these sizes, that can be made, has."""
+
+    def __init__(self, made, elements):
+        self._made = made
+        self._elements = elements
+
+    def of(self, mask, queries, keys):
+        found = self._elements.pattern(mask, queries, keys)
+        if found is None and type(queries) is int and type(keys) is int:
+            found = attention.pattern_of(_as_infinite(self._made.tensor(mask)), queries, keys)
+        return found
 
 
 def _as_infinite(mask):
     """PyTorch has cuDNN add this number, rounded, in place of -infinity (until pytorch#177868)."""
     is_added = mask is not None and mask.is_floating_point()
-    return mask.masked_fill(mask <= -65504, -math.inf) if is_added else mask
+    return mask.masked_fill(mask <= LEAST_ADDED, -math.inf) if is_added else mask
 
 
 def _unexpanded(node):

@@ -148,10 +148,17 @@ def _with_dims(value, symbols):
         return value
     if isinstance(value, torch.Tensor):
         shape, strides = (tuple(_dim(size, symbols) for size in sizes) for sizes in (value.shape, value.stride()))
-        return SizedTensor(value.dtype, value.device, value.layout, shape, strides)
+        return SizedTensor(value.dtype, value.device, value.layout, shape, strides, _offset_of(value, symbols))
     if isinstance(value, (list, tuple)):
         return type(value)(_with_dims(item, symbols) for item in value)
     return _dim(value, symbols) if isinstance(value, SYMBOLIC) else value
+
+
+def _offset_of(value, symbols):
+    try:
+        return _dim(value.storage_offset(), symbols) if value.layout == torch.strided else None
+    except Unsupported:  # An input's, which no size says.
+        return None
 
 
 def _dim(size, symbols):

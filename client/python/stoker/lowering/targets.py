@@ -14,13 +14,15 @@ ABSENT = {
     "cpu": frozenset(),
     "cuda": frozenset(("convolution", "cumulative", "dynamic_update_slice", "scan", "scatter", "sort", "top_k", "while")),
 }
-# Operators without a rule that libraries are there for: no fallbacks either.
-OF_LIBRARIES = {
-    "cpu": frozenset(),
-    "cuda": frozenset((str(FUSED), *(
+# Attention as PyTorch calls it there.
+_ATTENTION = {
+    "cpu": frozenset(("aten._scaled_dot_product_flash_attention_for_cpu.default",)),
+    "cuda": frozenset(
         f"aten.{name}.default" for attention in ("flash", "efficient", "cudnn")
-        for name in (f"_scaled_dot_product_{attention}_attention", f"_scaled_dot_product_{attention}_attention_backward")))),
+        for name in (f"_scaled_dot_product_{attention}_attention", f"_scaled_dot_product_{attention}_attention_backward")),
 }
+# Operators without a rule that libraries are there for: no fallbacks either.
+OF_LIBRARIES = {"cpu": frozenset(), "cuda": _ATTENTION["cuda"] | {str(FUSED)}}
 
 # Of attention on GPUs: what tensor cores multiply, and numbers of a head, one and both sorts, that registers hold.
 _ATTENDED = ("bf16", "f16")
@@ -68,5 +70,4 @@ def as_run(gm):
     device_type = device_of(gm).type
     if "convolution" in ABSENT[device_type] and all(has_sizes(each) for each in gm.graph.nodes):
         gm = taken_apart(fused(gm))
-    attention = OF_LIBRARIES[device_type] - {str(FUSED)}
-    return merged(without_known_masks(gm, attention), attention)
+    return merged(without_known_masks(gm, _ATTENTION[device_type]), OF_LIBRARIES[device_type] & _ATTENTION[device_type])

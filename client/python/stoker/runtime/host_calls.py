@@ -146,7 +146,10 @@ class _Call:
     def _tensors(self, addresses, sizes):
         first, tensors = 0, []  # `first` of the sizes.
         for address, memory in zip(addresses, (*self._operands, *self._results)):
-            tensors.append(memory.tensor(address, sizes, first))
+            try:
+                tensors.append(memory.tensor(address, sizes, first))
+            except NoHostCall as error:
+                raise StokerError(FAILED_PRECONDITION, f"A host call cannot run: {error}.") from None
             first += memory.rank
         return tensors
 

@@ -29,18 +29,22 @@ class Memory:
         self.rank = len(sizes)
         self._shape = tuple(map(int, sizes)) if all(map(str.isdecimal, sizes)) else None  # None: it has symbols.
         self._view = order if isinstance(order, View) else None
+        self.is_fixed = self._shape is not None  # No symbols.
         if self._view is not None:
-            if self._shape is None or not order.fits(math.prod(self._shape)):
-                raise NoHostCall(f"{order} is no part of {type_}")
-            order = None
+            self._type, order = type_, None
+            self.is_fixed = self.is_fixed and not self._view.varies
+            if self.is_fixed:
+                self._seen(self._shape, ())
         if order is not None and len(order) != self.rank:
             raise NoHostCall(f"{list(order)} is no order of the dims of {type_}")
         self._places = None if order is None else [order.index(dim) for dim in range(self.rank)]
 
-    @property
-    def is_fixed(self):
-        """Has it no symbols?"""
-        return self._shape is not None
+    def _seen(self, shape, sizes):
+        """The View, of numbers."""
+        view = self._view.at(sizes) if self._view.varies else self._view
+        if not view.fits(math.prod(shape)):
+            raise NoHostCall(f"{view} is no part of {self._type}")
+        return view
 
     def tensor(self, address, sizes, first):
         """`sizes`: where `first` is the size of the first dim."""
@@ -55,7 +59,7 @@ class Memory:
         else:
             tensor = devices.memory_at(address, self._device, self._dtype, shape, row_major(shape).strides)
         if self._view is not None:
-            return tensor.as_strided(*self._view)
+            return tensor.as_strided(*self._seen(shape, sizes))
         return tensor if self._places is None else tensor.permute(self._places)
 
 

@@ -242,14 +242,12 @@ Result<std::uint32_t> BodyBuilder::View(const Node& node, const ElementIndex& in
   }
   // A reshape that is no index expression still is the same row-major element.
   STOKER_CHECK(node.kind == OpKind::kReshape);
-  for (const StorageId storage : program_.FindAll(operand, prepared_)) {
-    if (!program_.storage(storage).layout.IsRowMajor()) continue;
+  const StorageId storage = program_.FindRowMajor(operand, prepared_);
+  if (storage != kNoStorage) {
     const Shape& shape = graph_.type(node.results[0]).shape;
-    const IndexMap linear = Linearize(space_, index, shape.dims());
-    // As an index of the operand: everything along its last dim, whose stride is 1.
-    ElementIndex flat(graph_.type(operand).shape.dims().size());
-    if (flat.empty()) return Evaluate(operand, flat);
-    flat.back() = linear;
+    // Of what is stored: everything along its last dim, whose stride is 1.
+    ElementIndex flat(program_.storage(storage).shape.dims().size());
+    if (!flat.empty()) flat.back() = Linearize(space_, index, shape.dims());
     return Load(storage, graph_.type(operand).dtype, flat);
   }
   return Missing(operand);

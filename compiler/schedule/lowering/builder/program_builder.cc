@@ -94,6 +94,17 @@ StorageId ProgramBuilder::Find(ValueId value, bool prepared) {
   return all.empty() ? kNoStorage : all.front();
 }
 
+StorageId ProgramBuilder::FindRowMajor(ValueId value, bool prepared) {
+  for (;;) {
+    for (const StorageId id : FindAll(value, prepared)) {
+      if (program_.storages[id].layout.IsRowMajor()) return id;
+    }
+    const NodeId producer = graph_.value(value).producer;
+    if (producer == kNoNode || graph_.node(producer).kind != OpKind::kReshape) return kNoStorage;
+    value = graph_.node(producer).operands[0];
+  }
+}
+
 std::uint32_t KernelOperands::Use(StorageId storage, DType dtype, bool written) {
   for (std::uint32_t i = 0; i < buffers.size(); ++i) {
     if (buffers[i] == storage && operands[i].dtype == dtype) {

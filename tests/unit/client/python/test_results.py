@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from stoker.graph.host_call import NoHostCall, View
+from stoker.graph import dims
+from stoker.graph.host_call import HostCall, NoHostCall, View
 from stoker.runtime.memory import Memory
 from stoker.runtime.results import writer_of
 
@@ -63,8 +64,27 @@ def test_part_of_memory_is_seen_where_it_lies():
 
 
 @pytest.mark.parametrize("type_, view", [
-    ("f32[3,4]", View((3, 2), (4, 1), 3)), ("f32[3,4]", View((3,), (4, 1), 0)), ("f32[3,4]", View((2,), (-1,), 4)),
-    ("f32[s0,4]", View((1,), (1,), 0))])
+    ("f32[3,4]", View((3, 2), (4, 1), 3)), ("f32[3,4]", View((3,), (4, 1), 0)), ("f32[3,4]", View((2,), (-1,), 4))])
 def test_view_of_other_memory_is_refused(type_, view):
     with pytest.raises(NoHostCall, match="is no part of"):
         Memory(type_, view, torch.device("cpu"))
+
+
+def test_part_of_memory_of_any_size():
+    held = torch.arange(24.0)
+    rows, columns = dims.symbol(0), dims.symbol(1)
+    memory = Memory("f32[s0,s1]", View((columns, rows - 1), (1, columns), columns), torch.device("cpu"))
+    assert not memory.is_fixed
+    for shape in ((4, 6), (3, 8), (2, 5)):
+        expected = held[:shape[0] * shape[1]].view(shape)[1:].t()
+        assert torch.equal(memory.tensor(held.data_ptr(), shape, 0), expected)
+    whole = HostCall("aten.f.default", [], {}, [memory._view], [])
+    assert whole.varies and HostCall.parse(whole.text()).text() == whole.text()
+
+
+def test_part_of_memory_that_a_size_does_not_hold_is_refused():
+    memory = Memory("f32[s0,4]", View((2,), (4,), 3), torch.device("cpu"))
+    held = torch.arange(12.0)
+    assert memory.tensor(held.data_ptr(), (2, 4), 0).tolist() == [3.0, 7.0]
+    with pytest.raises(NoHostCall, match="is no part of"):
+        memory.tensor(held.data_ptr(), (1, 4), 0)
