@@ -70,7 +70,8 @@ Result<LoweredGraph> LowerGraph(const Graph& input, const LoweringTarget& to, La
   const auto expand_products = [&](const Graph& g) { return ExpandProducts(g, limits); };
   STOKER_RETURN_IF_ERROR(Pass(expand_products, "expand products"));
   // Before what sees the reshapes that it leaves vanish.
-  STOKER_RETURN_IF_ERROR(Pass(SplitProductDims, "split product dims"));
+  const auto split_dims = [&](const Graph& g) { return SplitProductDims(g, limits); };
+  STOKER_RETURN_IF_ERROR(Pass(split_dims, "split product dims"));
   STOKER_RETURN_IF_ERROR(Pass(FoldConstants, "fold constants"));
   STOKER_RETURN_IF_ERROR(Pass(Simplify, "simplify"));
   // Needs affine chains free of identities.

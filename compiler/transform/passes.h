@@ -25,9 +25,11 @@ Result<Graph> ExpandScans(const Graph& graph);
 Result<Graph> ExpandProducts(const Graph& graph, const FusionLimits& limits);
 
 // A matrix product of which one dim stands for several, of which an inner one has a size that
-// varies (the rows of a batch of sequences), becomes one over these. A place along the one dim is
-// none along the others for any index expression: what follows the product would need a copy.
-Result<Graph> SplitProductDims(const Graph& graph);
+// varies (the rows of a batch of sequences), becomes one over these, and what follows it point by
+// point has them, too. A place along the one dim is none along the others for any index expression:
+// what follows would need a copy. The same where products are calls of a library and the dims are
+// those of a transposed operand, which it reads in their order in memory.
+Result<Graph> SplitProductDims(const Graph& graph, const FusionLimits& limits);
 
 // Computes nodes of constants: all splats, and dense constants up to kMaxFoldedElements.
 inline constexpr std::int64_t kMaxFoldedElements = 1024;

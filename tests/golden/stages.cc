@@ -24,16 +24,11 @@ Result<Graph> ForAny(const Graph& graph, const FusionLimits&) {
 }
 
 constexpr NamedPass kPasses[] = {
-    {"expand_scans", ForAny<ExpandScans>},
-    {"canonicalize_ops", ForAny<CanonicalizeOps>},
-    {"expand_products", ExpandProducts},
-    {"split_product_dims", ForAny<SplitProductDims>},
-    {"fold_constants", ForAny<FoldConstants>},
-    {"simplify", ForAny<Simplify>},
-    {"fold_scaling", ForAny<FoldScaling>},
-    {"merge_siblings", ForAny<MergeSiblings>},
-    {"merge_summands", ForAny<MergeSummands>},
-    {"split_reductions", SplitReductions},
+    {"expand_scans", ForAny<ExpandScans>},     {"canonicalize_ops", ForAny<CanonicalizeOps>},
+    {"expand_products", ExpandProducts},       {"split_product_dims", SplitProductDims},
+    {"fold_constants", ForAny<FoldConstants>}, {"simplify", ForAny<Simplify>},
+    {"fold_scaling", ForAny<FoldScaling>},     {"merge_siblings", ForAny<MergeSiblings>},
+    {"merge_summands", ForAny<MergeSummands>}, {"split_reductions", SplitReductions},
 };
 
 // The algorithm of each kernel, in order of their first launch.

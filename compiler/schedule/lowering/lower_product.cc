@@ -116,6 +116,9 @@ Status ContractionLowering::PlaceFactors(const Group& group, ProductParts& parts
   const ElementIndex lhs_index = SetContracted(group, dims);
   STOKER_RETURN_IF_ERROR(place(0, lhs_index, dims.lhs, false));
   STOKER_RETURN_IF_ERROR(place(1, dims.rhs_index, parts.rhs, false));
+  // Rows in the order in which they lie are one dim more often, and D may lie as they do.
+  const auto repeats = [&](int dim) { return dims.lhs.index.CoefficientOf(dim) == SymDim(0); };
+  if (std::ranges::none_of(dims.m, repeats)) SortByStride(dims.m, dims.lhs.index);
   const IndexMap dense = DenseIndex(dims);
   for (int attempt = 0; attempt < kMaxContractionAttempts; ++attempt) {
     ProductOperand blamed = ProductOperand::kA;

@@ -5,6 +5,7 @@ import random
 
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from lowered import graph_of as traced, run_program
@@ -13,6 +14,7 @@ from stoker.lowering import targets
 from stoker.lowering.lower import lower
 from stoker.runtime.convolutions.fused import FUSED
 from test_cuda_lowering import as_on_a_gpu, channels_last, graph_of, texts_of
+from test_cuda_transformers import for_all_sizes, traced as compiled
 from test_lowering import calls_of
 
 BF16 = torch.bfloat16
@@ -250,3 +252,24 @@ def test_other_convolutions_stay_as_they_are(monkeypatch, image, weight, options
     features = (weight if isinstance(weight, tuple) else tuple(weight("cpu").shape))[0]
     program = lowered(monkeypatch, function, image, weight, *[(features,)] * 4)
     assert [call.operator for call in calls_of(program)] == ["aten.convolution.default"]
+
+
+class Block(nn.Module):
+    """Of a residual network."""
+
+    def __init__(self):
+        super().__init__()
+        self.convolutions = nn.ModuleList([nn.Conv2d(24, 24, 3, padding=1, bias=False) for _ in range(2)])
+        self.norms = nn.ModuleList([nn.BatchNorm2d(24) for _ in range(2)])
+
+    def forward(self, x):
+        y = self.norms[0](self.convolutions[0](x)).relu()
+        return (self.norms[1](self.convolutions[1](y)) + x).relu()
+
+
+def test_batches_of_any_size_take_along_the_same(monkeypatch):
+    as_on_a_gpu(monkeypatch)
+    image = torch.zeros(4, 24, 7, 9, dtype=BF16).to(memory_format=torch.channels_last)
+    program = for_all_sizes(compiled(Block, image, varying=[0]))
+    assert program.symbols and not program.fallbacks
+    assert taken_of(program) == [False, True] and not any(condition.relation == "==" for condition in program.conditions)

@@ -88,7 +88,7 @@ class HostCall(NamedTuple):
 def _seen(words):
     if isinstance(words, dict):
         shape, strides, offset = words["view"]
-        return View(tuple(map(_size, shape)), tuple(map(_size, strides)), _size(offset))
+        return View(tuple([_size(each) for each in shape]), tuple([_size(each) for each in strides]), _size(offset))
     return words and _order(words)
 
 

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..graph.layout import layout_of
+from ..graph.dims import Dim, same
+from ..graph.layout import is_tensor, layout_of
 from ..pytorch.operators import BATCH_NORMS, CONVERT, named_argument
 from ..runtime.convolutions.fused import FUSED
 from .convolutions import is_of_one_place
-from .replacements import call, copy_of, last_of_channels, permuted
+from .replacements import call, copy_of, last_of_channels, lying, permuted, retyped, viewed
 
 aten = torch.ops.aten
 
@@ -46,7 +47,7 @@ class _Chain(NamedTuple):
 
 
 def fused(gm):
-    """The graph, or one that computes the same with such calls. Sizes that vary have none."""
+    """The graph, or one that computes the same with such calls. Of sizes only that of the batch may vary."""
     if not any(_is_fusible(node) for node in gm.graph.nodes):
         return gm
     gm = copy_of(gm)
@@ -76,15 +77,23 @@ def _is_fusible(node):
 
 
 def _is_plain(node):
-    """Is it a convolution of known sizes, of images with channels, whose window says how it moves in each dim?"""
-    if node.target is not aten.convolution.default or not isinstance(node.meta["val"], torch.Tensor):
+    """Is it a convolution of a batch of images of known sizes, with channels, whose window says how it moves in each dim?"""
+    if node.target is not aten.convolution.default or not is_tensor(node.meta["val"]):
         return False
     image, weight, result = (each.meta["val"] for each in (*node.args[:2], node))
     return (
         result.dtype in _DTYPES and len(result.shape) in _LAYOUTS and not node.args[6]
         and all(len(sizes) == len(result.shape) - 2 for sizes in node.args[3:6])
-        and len(image.shape) == len(weight.shape) == len(result.shape) and 0 not in (*image.shape, *result.shape)
-        and all(type(size) is int for value in (image, weight, result) for size in value.shape))
+        and len(image.shape) == len(weight.shape) == len(result.shape)
+        and all(_is_batch(value.shape[0]) and _are_sizes(value.shape[1:]) for value in (image, weight, result)))
+
+
+def _is_batch(size):
+    return isinstance(size, Dim) or _are_sizes((size,))
+
+
+def _are_sizes(sizes):
+    return all(type(size) is int and size > 0 for size in sizes)
 
 
 def _lies_channels_last(value):
@@ -146,7 +155,8 @@ def _norm_after(node):
 
 def _lies_alike(one, other):
     one, other = one.meta["val"], other.meta["val"]
-    return isinstance(one, torch.Tensor) and (one.dtype, one.shape, one.stride()) == (other.dtype, other.shape, other.stride())
+    return (is_tensor(one) and is_tensor(other) and one.dtype == other.dtype and same(one.shape, other.shape)
+            and same(one.stride(), other.stride()))
 
 
 def _added(node, one):
@@ -190,7 +200,7 @@ def _as_channels_last(graph, weight):
     if _lies_channels_last(value):
         return weight
     layout = _LAYOUTS[len(value.shape)]
-    return call(graph, aten.clone.default, (weight,), torch.empty_like(value, memory_format=layout), memory_format=layout)
+    return call(graph, aten.clone.default, (weight,), lying(value, last_of_channels(value)), memory_format=layout)
 
 
 class _Factors:
@@ -229,7 +239,8 @@ class _Factors:
 
     def _scaled(self, weight, scale):
         wide, places = self._wide(weight), [-1, *[1] * (len(weight.meta["val"].shape) - 1)]
-        factor = self._call(aten.view.default, (scale, places), scale.meta["val"].view(places))
+        value = scale.meta["val"]
+        factor = self._call(aten.view.default, (scale, places), viewed(value, (value.shape[0], *places[1:])))
         product = self._call(aten.mul.Tensor, (wide, factor), wide.meta["val"])
         return self._converted(product, weight.meta["val"].dtype)
 
@@ -247,7 +258,7 @@ class _Factors:
     def _converted(self, source, dtype):
         value = source.meta["val"]
         return source if value.dtype == dtype else self._call(
-            CONVERT, (source,), torch.empty_like(value, dtype=dtype), dtype=dtype)
+            CONVERT, (source,), retyped(value, dtype), dtype=dtype)
 
     def _call(self, target, arguments, value, **keywords):
         return call(self._graph, target, arguments, value, **keywords)

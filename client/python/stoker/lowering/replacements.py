@@ -53,6 +53,16 @@ def permuted(value, order):
     return dataclasses.replace(value, shape=tuple(shape), strides=tuple(strides))
 
 
+def lying(value, order):
+    """One of the same shape, with its dims in this order in memory."""
+    strides = [0] * len(order)
+    for dim, stride in zip(order, row_major([value.shape[dim] for dim in order]).strides):
+        strides[dim] = stride
+    if isinstance(value, torch.Tensor):
+        return value.new_empty_strided(value.shape, strides)
+    return dataclasses.replace(value, strides=tuple(strides))
+
+
 def retyped(value, dtype):
     if isinstance(value, torch.Tensor):
         return value.to(dtype)

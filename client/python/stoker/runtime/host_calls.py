@@ -16,8 +16,9 @@ from .convolutions.fused import FUSED
 from .memory import memories
 from .results import writer_of
 
-# For which addresses of its tensors a call is kept ready: a plan's memory, and what it is given, seldom lie elsewhere.
-MAX_READY = 16
+# For how many addresses of its tensors a call is kept ready, and of how many sizes: a plan's memory, and what it is given,
+# seldom lie elsewhere, and sizes come again.
+MAX_READY, MAX_READY_OF_SIZES = 16, 64
 # Whose operators keep nothing of what they are given. Others get copies: the plan uses the memory again.
 _OWN_NAMESPACES = frozenset(("aten", "prims", "stoker"))
 
@@ -109,15 +110,16 @@ class _Call:
         self._copies = self._operator.namespace not in _OWN_NAMESPACES
         self._is_fixed = not self._varies and all(memory.is_fixed for memory in (*self._operands, *self._results))
         self._counts = len(self._operands), len(self._results)
-        self._ready = {}  # Addresses -> what runs the call there.
+        self._rank = 0 if self._is_fixed else sum(memory.rank for memory in (*self._operands, *self._results))
+        self._ready = {}  # Addresses, and sizes where they vary -> what runs the call there.
         self._may_be_kept = self._is_fixed and self._operator is FUSED
         if self._may_be_kept:
             kept.expect()
 
     def __call__(self, operands, results, sizes):
         given, wanted = self._counts
-        addresses = (*operands[:given], *results[:wanted])
-        run = self._ready.get(addresses) or self._prepared(addresses, sizes)
+        addresses, counted = (*operands[:given], *results[:wanted]), tuple(sizes[:self._rank])
+        run = self._ready.get((addresses, counted)) or self._prepared(addresses, counted)
         run()
         if self._may_be_kept:
             give = run.to_record() if hasattr(run, "to_record") else None
@@ -125,7 +127,7 @@ class _Call:
                 self._kept.record(self._number, addresses, give)
 
     def _prepared(self, addresses, sizes):
-        """A function that runs the call with its tensors at these addresses."""
+        """A function that runs the call with its tensors at these addresses, of these sizes."""
         with torch.inference_mode(False):  # What was made in it cannot be written to outside.
             tensors = self._tensors(addresses, sizes)
         given = tensors[:self._counts[0]]
@@ -137,10 +139,9 @@ class _Call:
             run = run or functools.partial(self._run_and_copy, arguments, keywords, results)
         else:
             run = functools.partial(self._run_with_copies, given, results, sizes)
-        if self._is_fixed:
-            if len(self._ready) >= MAX_READY:
-                self._ready.clear()
-            self._ready[addresses] = run
+        if len(self._ready) >= (MAX_READY if self._is_fixed else MAX_READY_OF_SIZES):
+            self._ready.clear()
+        self._ready[addresses, sizes] = run
         return run
 
     def _tensors(self, addresses, sizes):
