@@ -135,16 +135,19 @@ void stoker_executable_set_host(stoker_executable* executable, stoker_host_fn ca
 
 stoker_status* stoker_executable_record_host_call(stoker_executable* executable, size_t call,
                                                   const void* const* addresses, size_t count,
+                                                  const int64_t* sizes, size_t num_sizes,
                                                   stoker_give_fn give, void* context,
                                                   int32_t* is_kept) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
     STOKER_RETURN_IF_ERROR(RequireNonNull(addresses, "addresses"));
     STOKER_RETURN_IF_ERROR(RequireNonNull(is_kept, "is_kept"));
+    if (num_sizes != 0) STOKER_RETURN_IF_ERROR(RequireNonNull(sizes, "sizes"));
     if (give == nullptr) return InvalidArgument("Argument 'give' is NULL.");
     STOKER_TRY(const bool kept,
                executable->loaded->RecordHostCall(
-                   call, SpanOf(addresses, count), [&](void* stream) -> Status {
+                   call, {SpanOf(addresses, count), SpanOf(sizes, num_sizes)},
+                   [&](void* stream) -> Status {
                      if (give(context, stream) == 0) return Ok();
                      return FailedPrecondition("The host framework gave nothing to a recording.");
                    }));

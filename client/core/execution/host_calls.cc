@@ -45,21 +45,24 @@ Status ForeignHost::Call(std::size_t call, std::span<const void* const> operands
                          std::span<void* const> results, std::span<const std::int64_t> sizes,
                          Queue& queue) {
   if (has_kept_.load(std::memory_order_relaxed)) {
-    if (auto given = GiveKept(call, operands, results, queue)) return *std::move(given);
+    if (auto given = GiveKept(call, operands, results, sizes, queue)) return *std::move(given);
   }
   if (call_(context_, call, operands.data(), results.data(), sizes.data()) == 0) return Ok();
   return FailedPrecondition("The host framework failed in host call " + std::to_string(call) + ".");
 }
 
 std::optional<Status> ForeignHost::GiveKept(std::size_t call, std::span<const void* const> operands,
-                                            std::span<void* const> results, Queue& queue) const {
+                                            std::span<void* const> results,
+                                            std::span<const std::int64_t> sizes,
+                                            Queue& queue) const {
   const std::shared_lock lock(mutex_);
   if (call >= kept_.size()) return std::nullopt;
   for (const Kept& kept : kept_[call]) {
     const std::span<const void* const> addresses = kept.addresses;
     if (addresses.size() != operands.size() + results.size() ||
         !std::ranges::equal(addresses.first(operands.size()), operands) ||
-        !std::ranges::equal(addresses.subspan(operands.size()), results)) {
+        !std::ranges::equal(addresses.subspan(operands.size()), results) ||
+        (!kept.sizes.empty() && !std::ranges::equal(kept.sizes, sizes))) {
       continue;
     }
     ++kept_calls;
@@ -68,14 +71,18 @@ std::optional<Status> ForeignHost::GiveKept(std::size_t call, std::span<const vo
   return std::nullopt;
 }
 
-void ForeignHost::Keep(std::size_t call, std::span<const void* const> addresses,
+void ForeignHost::Keep(std::size_t call, const HostPlace& place,
                        std::shared_ptr<const Recording> recording) {
   const std::lock_guard lock(mutex_);
   if (call >= kept_.size()) kept_.resize(call + 1);
   std::vector<Kept>& of_call = kept_[call];
-  std::erase_if(of_call,
-                [&](const Kept& kept) { return std::ranges::equal(kept.addresses, addresses); });
-  of_call.push_back({{addresses.begin(), addresses.end()}, std::move(recording)});
+  std::erase_if(of_call, [&](const Kept& kept) {
+    return std::ranges::equal(kept.addresses, place.addresses) &&
+           std::ranges::equal(kept.sizes, place.sizes);
+  });
+  of_call.push_back({{place.addresses.begin(), place.addresses.end()},
+                     {place.sizes.begin(), place.sizes.end()},
+                     std::move(recording)});
   has_kept_.store(true, std::memory_order_relaxed);
 }
 

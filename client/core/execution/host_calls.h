@@ -21,6 +21,13 @@
 
 namespace stoker {
 
+// Where a call's operands, then its results, are, and all of their dims, as Host::Call has them; no
+// dims where these do not vary.
+struct HostPlace {
+  std::span<const void* const> addresses;
+  std::span<const std::int64_t> sizes;
+};
+
 // Thread-safe.
 class ForeignHost final : public Host {
  public:
@@ -31,10 +38,9 @@ class ForeignHost final : public Host {
               std::span<void* const> results, std::span<const std::int64_t> sizes,
               Queue& queue) override;
 
-  // From now on this stands for the call where its operands, then its results, are there, in place
-  // of what did: the function is not called.
-  void Keep(std::size_t call, std::span<const void* const> addresses,
-            std::shared_ptr<const Recording> recording);
+  // From now on this stands for the call in this place, instead of what did: the function is not
+  // called.
+  void Keep(std::size_t call, const HostPlace& place, std::shared_ptr<const Recording> recording);
   // Nothing stands for a call any more.
   void Forget();
   // How many calls the calling thread has had done by what is kept, of any host.
@@ -43,12 +49,14 @@ class ForeignHost final : public Host {
  private:
   struct Kept {
     std::vector<const void*> addresses;
+    std::vector<std::int64_t> sizes;
     std::shared_ptr<const Recording> recording;
   };
 
   // Nothing where none stands for it.
   std::optional<Status> GiveKept(std::size_t call, std::span<const void* const> operands,
-                                 std::span<void* const> results, Queue& queue) const;
+                                 std::span<void* const> results,
+                                 std::span<const std::int64_t> sizes, Queue& queue) const;
 
   const stoker_host_fn call_;
   void* const context_;

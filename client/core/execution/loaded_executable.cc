@@ -96,15 +96,14 @@ Result<LoadedExecutable::Geometry> LoadedExecutable::GeometryOf(
   return geometry;
 }
 
-Result<bool> LoadedExecutable::RecordHostCall(std::size_t call,
-                                              std::span<const void* const> addresses,
+Result<bool> LoadedExecutable::RecordHostCall(std::size_t call, const HostPlace& place,
                                               const std::function<Status(void* stream)>& give) {
   if (host_ == nullptr) {
     return FailedPrecondition("The executable has no host, whose calls could be recorded.");
   }
   auto recording = device_.device().Record(give);
   if (recording == nullptr) return false;
-  host_->Keep(call, addresses, std::move(recording));
+  host_->Keep(call, place, std::move(recording));
   return true;
 }
 

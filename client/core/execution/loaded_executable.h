@@ -34,7 +34,7 @@ class LoadedExecutable {
   ForeignHost* host() const { return host_.get(); }  // May be null.
   // Whether what `give` gives a stream, as of a host call, stands for it from now on: see
   // Device::Record, ForeignHost::Keep. FailedPrecondition where there is no host.
-  Result<bool> RecordHostCall(std::size_t call, std::span<const void* const> addresses,
+  Result<bool> RecordHostCall(std::size_t call, const HostPlace& place,
                               const std::function<Status(void* stream)>& give);
   // `stream`, here and below: see CallQueue.
   Status Bind(std::span<const void* const> data, std::span<const std::int64_t> versions,

@@ -380,15 +380,14 @@ STOKER_API void stoker_executable_set_host(stoker_executable* executable, stoker
 typedef int32_t (*stoker_give_fn)(void* context, void* stream);
 /* Where `give` gives a stream of libstoker's own one kernel and nothing else, `*is_kept` is 1, and
  * that kernel, with its parameters, goes to a run's stream in place of host call `call` from now
- * on, where the call's operands, then its results, are at these addresses; it takes the place of
- * what did before. Else, and always on cores, `*is_kept` is 0. `give` is called once, here, and
- * what it gives then is not done. Concurrently with whatever else. FAILED_PRECONDITION where the
- * executable has no host. */
-STOKER_API stoker_status* stoker_executable_record_host_call(stoker_executable* executable,
-                                                             size_t call,
-                                                             const void* const* addresses,
-                                                             size_t count, stoker_give_fn give,
-                                                             void* context, int32_t* is_kept);
+ * on, where the call's operands, then its results, are at these addresses, and of these sizes, as
+ * a stoker_host_fn is given them; none: they do not vary. It takes the place of what did before.
+ * Else, and always on cores, `*is_kept` is 0. `give` is called once, here, and what it gives then
+ * is not done. Concurrently with whatever else. FAILED_PRECONDITION where the executable has no
+ * host. */
+STOKER_API stoker_status* stoker_executable_record_host_call(
+    stoker_executable* executable, size_t call, const void* const* addresses, size_t count,
+    const int64_t* sizes, size_t num_sizes, stoker_give_fn give, void* context, int32_t* is_kept);
 /* The host runs all of its calls again. Concurrently with whatever else. */
 STOKER_API void stoker_executable_forget_host_calls(stoker_executable* executable);
 /* How many host calls of the calling thread's runs were such kernels, since it began. */

@@ -123,7 +123,7 @@ _SIGNATURES = {
     "stoker_executable_bind": (c_void_p, [c_void_p, c_void_p, c_void_p, c_size_t, c_void_p]),
     "stoker_executable_set_host": (None, [c_void_p, HostFunction, c_void_p]),
     "stoker_executable_record_host_call": (
-        c_void_p, [c_void_p, c_size_t, c_void_p, c_size_t, GiveFunction, c_void_p, POINTER(c_int32)]),
+        c_void_p, [c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t, GiveFunction, c_void_p, POINTER(c_int32)]),
     "stoker_executable_forget_host_calls": (None, [c_void_p]),
     "stoker_kept_host_calls": (c_size_t, []),
     "stoker_executable_unbind": (None, [c_void_p]),

@@ -112,7 +112,7 @@ class _Call:
         self._counts = len(self._operands), len(self._results)
         self._rank = 0 if self._is_fixed else sum(memory.rank for memory in (*self._operands, *self._results))
         self._ready = {}  # Addresses, and sizes where they vary -> what runs the call there.
-        self._may_be_kept = self._is_fixed and self._operator is FUSED
+        self._may_be_kept = self._operator is FUSED
         if self._may_be_kept:
             kept.expect()
 
@@ -124,7 +124,7 @@ class _Call:
         if self._may_be_kept:
             give = run.to_record() if hasattr(run, "to_record") else None
             if give is not None:
-                self._kept.record(self._number, addresses, give)
+                self._kept.record(self._number, addresses, counted, give)
 
     def _prepared(self, addresses, sizes):
         """A function that runs the call with its tensors at these addresses, of these sizes."""

@@ -1,4 +1,4 @@
-"""Host calls that libstoker does itself: what turned out to be one kernel, for certain addresses, needs no Python."""
+"""Host calls that libstoker does itself: what turned out to be one kernel, for certain addresses and sizes, needs no Python."""
 
 import ctypes
 import threading
@@ -9,7 +9,7 @@ from ..base.signals import let_through
 from ..libstoker import library
 from ..pytorch.convolutions import is_repeatable
 
-MAX_OF_CALL = 16  # Sets of addresses.
+MAX_OF_CALL = 64  # Sets of addresses and sizes: no fewer than host_calls.py has ready.
 
 
 class KeptCalls:
@@ -19,7 +19,7 @@ class KeptCalls:
         self._library, self._handle = library, handle
         self._lock = threading.RLock()
         self._is_used = False
-        self._tried = {}  # Number of a call -> its sets of addresses, recorded or not.
+        self._tried = {}  # Number of a call -> its sets of addresses, and sizes where they vary, recorded or not.
         self._is_repeatable = None  # What their kernels were chosen by.
 
     def expect(self):
@@ -38,26 +38,28 @@ class KeptCalls:
         """How many calls of this thread's were done so."""
         return 0 if begun is None else self._library.stoker_kept_host_calls() - begun
 
-    def record(self, number, addresses, give):
-        """`give`: a function of a stream, that gives it what call `number` is, its tensors being there."""
+    def record(self, number, addresses, sizes, give):
+        """`give`: a function of a stream, that gives it what call `number` is, its tensors being there, of these sizes; none:
+        they do not vary."""
         with self._lock:
             asked = is_repeatable()
             if self._tried and asked != self._is_repeatable:
                 self._forget()
             self._is_repeatable = asked
-            if addresses in self._tried.get(number, ()):
+            place = addresses, sizes
+            if place in self._tried.get(number, ()):
                 return
             if len(self._tried.get(number, ())) >= MAX_OF_CALL:
                 self._forget()
-            self._tried.setdefault(number, set()).add(addresses)
-            if self._is_recorded(number, addresses, give):
+            self._tried.setdefault(number, set()).add(place)
+            if self._is_recorded(number, addresses, sizes, give):
                 tally.count("convolutions_recorded")
 
-    def _is_recorded(self, number, addresses, give):
+    def _is_recorded(self, number, addresses, sizes, give):
         giving, is_kept = _Giving(give), ctypes.c_int32()
         status = self._library.stoker_executable_record_host_call(
-            self._handle, number, (ctypes.c_void_p * len(addresses))(*addresses), len(addresses), giving.function, None,
-            ctypes.byref(is_kept))
+            self._handle, number, (ctypes.c_void_p * len(addresses))(*addresses), len(addresses),
+            (ctypes.c_int64 * len(sizes))(*sizes), len(sizes), giving.function, None, ctypes.byref(is_kept))
         giving.raise_interrupt()
         library.check(status)
         return bool(is_kept.value)

@@ -330,7 +330,7 @@ std::int32_t OneMoreNoted(void* context, std::size_t call, const void* const* op
   return OneMore(&noted.calls, call, operands, results, sizes);
 }
 
-TEST(LoadedExecutable, Run_HostCallThatIsKept_IsGivenToTheQueueAtItsAddressesAlone) {
+TEST(LoadedExecutable, Run_HostCallThatIsKept_IsGivenToTheQueueInItsPlaceAlone) {
   const auto executable = Load(DoubledAndOneMore());
   Noted noted;
   executable->SetHost(std::make_unique<ForeignHost>(OneMoreNoted, &noted));
@@ -345,18 +345,26 @@ TEST(LoadedExecutable, Run_HostCallThatIsKept_IsGivenToTheQueueAtItsAddressesAlo
   std::vector<const void*> elsewhere = noted.addresses;
   elsewhere[1] = in.data();
   const auto recording = std::make_shared<const Recording>();
-  host.Keep(0, elsewhere, recording);
-  host.Keep(7, noted.addresses, recording);
+  const std::vector<std::int64_t> sizes = {3, 3};
+  const std::vector<std::int64_t> others = {3, 2};
+  host.Keep(0, {elsewhere, {}}, recording);
+  host.Keep(0, {noted.addresses, others}, recording);
+  host.Keep(7, {noted.addresses, {}}, recording);
   const std::size_t before = ForeignHost::KeptCalls();
   ASSERT_TRUE(run().ok());
   EXPECT_EQ(noted.calls, 2);
   EXPECT_EQ(ForeignHost::KeptCalls(), before);
-  host.Keep(0, noted.addresses, {});
-  host.Keep(0, noted.addresses, {});  // In place of the other.
-  const Status given = run();         // Cores have no such kernels.
+  host.Keep(0, {noted.addresses, sizes}, {});
+  host.Keep(0, {noted.addresses, sizes}, {});  // In place of the other.
+  Status given = run();                        // Cores have no such kernels.
   EXPECT_EQ(given.error().code, ErrorCode::kUnimplemented);
   EXPECT_EQ(noted.calls, 2);
   EXPECT_EQ(ForeignHost::KeptCalls(), before + 1);
+  host.Forget();
+  host.Keep(0, {noted.addresses, {}}, {});  // Of whatever sizes it is.
+  given = run();
+  EXPECT_EQ(given.error().code, ErrorCode::kUnimplemented);
+  EXPECT_EQ(ForeignHost::KeptCalls(), before + 2);
   host.Forget();
   EXPECT_TRUE(run().ok());
   EXPECT_EQ(noted.calls, 3);
@@ -365,10 +373,10 @@ TEST(LoadedExecutable, Run_HostCallThatIsKept_IsGivenToTheQueueAtItsAddressesAlo
     ++given_to;
     return Ok();
   };
-  EXPECT_FALSE(executable->RecordHostCall(0, noted.addresses, give).value());
+  EXPECT_FALSE(executable->RecordHostCall(0, {noted.addresses, sizes}, give).value());
   EXPECT_EQ(given_to, 0);
   executable->SetHost(nullptr);
-  EXPECT_EQ(executable->RecordHostCall(0, noted.addresses, give).error().code,
+  EXPECT_EQ(executable->RecordHostCall(0, {noted.addresses, sizes}, give).error().code,
             ErrorCode::kFailedPrecondition);
 }
 

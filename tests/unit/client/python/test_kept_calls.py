@@ -15,11 +15,11 @@ class Library:
     def __init__(self):
         self.kept, self.given, self.done, self.forgotten = set(), [], 0, 0
 
-    def stoker_executable_record_host_call(self, handle, call, addresses, count, give, context, is_kept):
-        assert count == len(addresses)
+    def stoker_executable_record_host_call(self, handle, call, addresses, count, sizes, num_sizes, give, context, is_kept):
+        assert count == len(addresses) and num_sizes == len(sizes)
         before = len(self.given)
         if give(context, STREAM) == 0 and len(self.given) == before + 1:
-            self.kept.add((call, tuple(addresses)))
+            self.kept.add((call, (*addresses, *sizes)))
             is_kept._obj.value = 1
         return None
 
@@ -52,17 +52,21 @@ def recorded():
 def test_what_is_one_kernel_is_kept(asked):
     library, before = Library(), recorded()
     calls = kept(library)
-    calls.record(3, (1, 2), library.given.append)
-    calls.record(3, (1, 5), lambda stream: library.given.extend([stream, stream]))
-    calls.record(4, (1, 2), lambda stream: None)
+    calls.record(3, (1, 2), (), library.given.append)
+    calls.record(3, (1, 5), (), lambda stream: library.given.extend([stream, stream]))
+    calls.record(4, (1, 2), (), lambda stream: None)
     assert library.kept == {(3, (1, 2))} and library.given == [STREAM] * 3 and recorded() == before + 1
+    calls.record(3, (1, 2), (8, 16), library.given.append)
+    calls.record(3, (1, 2), (4, 16), library.given.append)
+    calls.record(3, (1, 2), (8, 16), pytest.fail)
+    assert library.kept == {(3, (1, 2)), (3, (1, 2, 8, 16)), (3, (1, 2, 4, 16))} and recorded() == before + 3
 
 
 def test_what_is_more_is_tried_once(asked):
     library, tried = Library(), []
     calls = kept(library)
     for _ in range(5):
-        calls.record(3, (1, 2), tried.append)
+        calls.record(3, (1, 2), (), tried.append)
     assert tried == [STREAM] and not library.kept
 
 
@@ -73,7 +77,7 @@ def test_what_fails_as_it_is_recorded_is_not_kept(asked):
         library.given.append(stream)
         raise RuntimeError("a run gave 5003")
 
-    kept(library).record(0, (1,), fail)
+    kept(library).record(0, (1,), (), fail)
     assert not library.kept
 
 
@@ -82,21 +86,21 @@ def test_an_interrupt_as_it_is_recorded_is_raised(asked):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        kept(Library()).record(0, (1,), interrupt)
+        kept(Library()).record(0, (1,), (), interrupt)
 
 
 def test_what_asks_for_other_bits_is_no_longer_kept(asked):
     library = Library()
     calls = kept(library)
-    calls.record(3, (1, 2), library.given.append)
+    calls.record(3, (1, 2), (), library.given.append)
     calls.begin()
     assert library.kept
     asked[0] = True
     calls.begin()
     assert library.forgotten == 1 and not library.kept
-    calls.record(3, (1, 2), library.given.append)
+    calls.record(3, (1, 2), (), library.given.append)
     asked[0] = False
-    calls.record(4, (6, 7), library.given.append)
+    calls.record(4, (6, 7), (), library.given.append)
     assert library.kept == {(4, (6, 7))}
 
 
@@ -104,7 +108,7 @@ def test_addresses_that_come_and_go_leave_nothing(asked):
     library = Library()
     calls = kept(library)
     for address in range(1, 100):
-        calls.record(0, (address,), library.given.append)
+        calls.record(0, (address,), (), library.given.append)
         assert len(library.kept) <= kept_calls.MAX_OF_CALL and (0, (address,)) in library.kept
 
 
