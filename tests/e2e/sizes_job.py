@@ -1,6 +1,6 @@
-"""A small BERT called with sequences of several lengths: prints one JSON line.
+"""A small BERT, given what is padding, or GPT-2, called with sequences of several lengths: prints one JSON line.
 
-usage: sizes_job.py LENGTH...
+usage: sizes_job.py bert|gpt2 LENGTH...
 """
 
 import json
@@ -13,8 +13,8 @@ from torch._dynamo.utils import counters
 import stoker
 
 
-def main(lengths):
-    model, _ = build("bert", 0, 64, 1)
+def main(name, lengths):
+    model, _ = build(name, 0, 64, 1)
     model.eval()
     compiled = torch.compile(model, backend="stoker", dynamic=True)
     torch.manual_seed(1)
@@ -24,8 +24,8 @@ def main(lengths):
             tokens = torch.randint(0, 1000, (1, length))
             mask = torch.ones_like(tokens)
             mask[:, length - length // 3:] = 0
-            expected = model(tokens, attention_mask=mask).last_hidden_state
-            actual = compiled(tokens, attention_mask=mask).last_hidden_state
+            given = {"attention_mask": mask} if name == "bert" else {}
+            expected, actual = model(tokens, **given)[0], compiled(tokens, **given)[0]
             errors[length] = (actual - expected).abs().max().item()
     print(json.dumps({
         "errors": errors, "counters": stoker.counters(), "fallbacks": stoker.fallback_ops(),
@@ -36,4 +36,4 @@ def main(lengths):
 
 
 if __name__ == "__main__":
-    main(list(map(int, sys.argv[1:])))
+    main(sys.argv[1], list(map(int, sys.argv[2:])))

@@ -17,8 +17,8 @@ def run_job(site, job, lengths):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def run(site, lengths):
-    result = run_job(site, "sizes_job.py", lengths)
+def run(site, lengths, name="bert"):
+    result = run_job(site, "sizes_job.py", [name, *lengths])
     assert result["fallbacks"] == {} and "graphs_eager" not in result["counters"]
     assert max(result["errors"].values()) <= 1e-5, result["errors"]
     return result
@@ -36,6 +36,15 @@ def test_one_artifact_serves_forty_lengths_and_the_next_process(site):
     assert second["traced"] == {}
     assert [program["captured"] for program in second["programs"]] == [True]
     assert set(second["counters"]) == {"graphs", "captures.hit", "bindings"}
+    assert site.stats()["compiles"] == 1
+
+
+def test_masks_that_follow_from_lengths_keep_no_artifact_from_serving_all(site):
+    first = run(site, [24, 9, 65, 2, 40], "gpt2")
+    assert [program["segments"] for program in first["programs"]] == [1]
+    assert site.stats()["compiles"] == 1
+    second = run(site, [33, 7], "gpt2")
+    assert second["traced"] == {} and [program["captured"] for program in second["programs"]] == [True]
     assert site.stats()["compiles"] == 1
 
 

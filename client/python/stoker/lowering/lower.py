@@ -61,7 +61,9 @@ def need_numbers(gm):
     sized_by_it = {
         node for node in gm.graph.nodes if node.op == "call_function" and not is_number(node)
         and (node in unknown or not unknown.isdisjoint(node.all_input_nodes))}
-    lie_otherwise = result_layouts.not_as_traced(gm, sized_by_it)
+    left_out = targets.left_out(gm)
+    unseen = sized_by_it | {node for node in gm.graph.nodes if node.name in left_out}
+    lie_otherwise = result_layouts.not_as_traced(gm, unseen)
     return {node.name for node in (*sized_by_it, *lie_otherwise, *counted.of_computed(gm))}
 
 

@@ -10,6 +10,7 @@ from ..pytorch.operators import named_argument, set_argument
 from . import known
 from .elements import LEAST_ADDED, Elements
 from .replacements import copy_of
+from .symbols import with_dims
 
 aten = torch.ops.aten
 _MASKS = ("attn_bias", "attn_mask")  # As operators name it.
@@ -37,6 +38,14 @@ def without_known_masks(gm, operators):
     gm.graph.eliminate_dead_code()
     gm.recompile()
     return gm
+
+
+def left_out(gm, operators):
+    """Names of the fx nodes of a graph with symbolic sizes that are not in the other one, whatever the sizes are."""
+    if not any(_mask_of(node, operators) for node in gm.graph.nodes):
+        return frozenset()
+    kept = without_known_masks(with_dims(gm), operators).graph.nodes
+    return {node.name for node in gm.graph.nodes} - {node.name for node in kept}
 
 
 def _mask_of(node, operators):
@@ -71,7 +80,7 @@ def _unexpanded(node):
     """Before it was seen for each batch and head: it holds the same elements."""
     while node.target is aten.expand.default:
         source = node.args[0].meta["val"]
-        if tuple(source.shape[-2:]) != tuple(node.meta["val"].shape[-2:]):
+        if not dims.same(source.shape[-2:], node.meta["val"].shape[-2:]):
             break
         node = node.args[0]
     return node

@@ -91,6 +91,17 @@ def without_sizes_of_a_run(gm):
     return gm
 
 
+def with_dims(gm):
+    """A copy of a graph whose values have Dims for sizes, of which nothing is assumed, or none where nobody knows them."""
+    symbols = {name: dims.symbol(number) for number, name in enumerate(sources_of(gm))}
+    gm = copy_of(gm)
+    for node in gm.graph.nodes:
+        if "val" in node.meta:
+            value = node.meta["val"]
+            node.meta["val"] = _with_dims(value, symbols) if _is_known(value, symbols) else _without_symbols(value)
+    return gm
+
+
 def is_sized(node):
     """Of an fx node of such a graph: are all sizes known that it is given, and gives?"""
     return all(_has_numbers(each.meta.get("val")) for each in (node, *node.all_input_nodes))

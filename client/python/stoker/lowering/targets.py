@@ -1,9 +1,9 @@
 """What a kind of device runs, of what a graph can say: the one place that tells what PyTorch's own kernels do there."""
 
 from ..graph.devices import device_of
+from . import masks
 from .convolutions import taken_apart
 from .epilogues import FUSED, fused
-from .masks import without_known_masks
 from .siblings import merged
 from .strides import without_restriding
 from .symbols import has_sizes
@@ -57,6 +57,11 @@ def _have_step(heads, step):
     return all(head % step == 0 for head in heads)
 
 
+def left_out(gm):
+    """Names of the fx nodes of a graph with symbolic sizes that nobody computes."""
+    return masks.left_out(gm, _ATTENTION[device_of(gm).type])
+
+
 def held(gm, parameters, is_training):
     """Those of the parameters that are looked at as such. In training they change in every step: binding them, as is done
     on the CPU, would not pay."""
@@ -70,4 +75,4 @@ def as_run(gm):
     device_type = device_of(gm).type
     if "convolution" in ABSENT[device_type] and all(has_sizes(each) for each in gm.graph.nodes):
         gm = taken_apart(fused(gm))
-    return merged(without_known_masks(gm, _ATTENTION[device_type]), OF_LIBRARIES[device_type] & _ATTENTION[device_type])
+    return merged(masks.without_known_masks(gm, _ATTENTION[device_type]), OF_LIBRARIES[device_type] & _ATTENTION[device_type])

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
-from stoker.captures.premises.shapes import compile_expressions, signs_of_zeros
+from stoker.captures.premises.shapes import compile_expressions, signs_of_zeros, with_modules
 from stoker.captures.words.paths import Scope
 
 
@@ -42,3 +43,13 @@ def test_numbers_may_lie_in_what_globals_hold():
     assert first_failure({"n": 3}) == "not math.isnan(G['c'].scale)"
     holder.scale = 3.0
     assert first_failure({"n": 3}) == "G['c'].scale != L['n']"
+
+
+def test_modules_under_names_of_dynamo_are_read_by_their_own():
+    known = {"__import_math": "math", "other": None}.__getitem__
+    text = with_modules("G['__import_math'].pi < L['x'].size()[0] and not math.isnan(G['other'])", known)
+    assert text == "M['math'].pi < L['x'].size()[0] and (not math.isnan(G['other']))"
+    check = compile_expressions([text], {"other": 1.0})
+    assert check({"x": torch.empty(4)}) is None and check({"x": torch.empty(3)}) == text
+    gone = with_modules("G['__import_math'].pi > 0", lambda name: "no_such_module")
+    assert compile_expressions([gone], {})({}) == gone

@@ -1,7 +1,9 @@
-"""Guards over symbolic sizes: Dynamo's expressions, in Python's grammar, over the frame's locals `L` and globals `G`."""
+"""Guards over symbolic sizes: Dynamo's expressions, in Python's grammar, over the frame's locals `L` and globals `G`, and
+modules `M` by their names."""
 
 import ast
 import math
+import sys
 import types
 
 from ...base.signals import let_through
@@ -11,7 +13,7 @@ from ..words.values import NotPortable
 
 MAX_LENGTH = 10000
 _METHODS = frozenset(("size", "stride", "storage_offset", "item", "isnan"))
-_ROOTS = ("L", "G")
+_ROOTS = ("L", "G", "M")
 _FROM_NUMPY = "___from_numpy"
 _NODES = (
     ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.USub, ast.Not, ast.BinOp, ast.Add,
@@ -47,6 +49,20 @@ def check_expression(expression):
     return tree
 
 
+def with_modules(expression, module_under):
+    """The expression, with modules where it reads globals that only the process that traces has. `module_under`: of a global,
+    the name of the module that Dynamo keeps there; None of what is the program's."""
+    tree = check_expression(expression)
+    for node in ast.walk(tree):
+        is_global = (
+            isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "G"
+            and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str))
+        module = module_under(node.slice.value) if is_global else None
+        if module is not None:
+            node.value.id, node.slice.value = "M", module
+    return ast.unparse(tree)
+
+
 def signs_of_zeros(expression, scope):
     """Further expressions: where a number is to equal 0.0, it has the sign that it has as it is traced, which code may ask
     for."""
@@ -62,7 +78,7 @@ def signs_of_zeros(expression, scope):
 
 
 def _names(local_values, global_values):
-    return {**FUNCTIONS, "L": local_values, "G": global_values, "__builtins__": {}}
+    return {**FUNCTIONS, "L": local_values, "G": global_values, "M": sys.modules, "__builtins__": {}}
 
 
 def _is_allowed(function):

@@ -15,7 +15,7 @@ from ...pytorch.sources import is_left_out
 from ...pytorch.tensors import dynamic_dims, has_unbacked_sizes
 from ..premises.checks import keys_of, own_keys_of, tensor_words
 from ..premises.members import is_of_attributes
-from ..premises.shapes import check_expression, signs_of_zeros
+from ..premises.shapes import signs_of_zeros, with_modules
 from ..words.arrays import is_array
 from ..words.installed import is_named_tuples
 from ..words.orders import order_words, sets_in
@@ -189,8 +189,8 @@ class GuardWriter:
 
     def _shape(self, guard, place, value):
         for expression in guard.code:
-            check_expression(expression)
-            self.shapes += expression, *signs_of_zeros(expression, self._scope)
+            self.shapes += [
+                with_modules(each, self.paths.module_under) for each in (expression, *signs_of_zeros(expression, self._scope))]
 
     def _write_whole_mappings(self):
         """A dictionary of which all items are guarded may have been taken whole, as for its text: Dynamo guards what is in

@@ -55,11 +55,20 @@ class SourcePaths(Paths):
             return self.add(ROOT, "module", name)
         if name.startswith("__builtins_dict__"):
             return self.add(ROOT, "builtins")
-        if name.startswith("__import_") or name in self._installed:
-            found = self._global_values[name]
-            if id(found) in self._scopes:
-                return self.add(self._scopes[id(found)], "attr", "__globals__")
-            if not isinstance(found, types.ModuleType):
-                raise NotPortable("a guard on an object that Dynamo keeps by address")
-            return self.add(ROOT, "module", found.__name__)
-        return self.add(ROOT, "global", name)
+        found = self._global_values[name] if self._is_dynamos(name) else None
+        if id(found) in self._scopes:
+            return self.add(self._scopes[id(found)], "attr", "__globals__")
+        module = self.module_under(name)
+        return self.add(ROOT, "global", name) if module is None else self.add(ROOT, "module", module)
+
+    def module_under(self, name):
+        """The name of the module that Dynamo keeps under a global of its own; None of another global."""
+        if not self._is_dynamos(name):
+            return None
+        found = self._global_values[name]
+        if not isinstance(found, types.ModuleType):
+            raise NotPortable("a guard on an object that Dynamo keeps by address")
+        return found.__name__
+
+    def _is_dynamos(self, name):
+        return name.startswith("__import_") or name in self._installed
