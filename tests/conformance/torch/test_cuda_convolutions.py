@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from lowered import graph_of as traced, run_program
 from stoker.captures.words.graphs import decode_program, encode_program
 from stoker.lowering import targets
-from stoker.lowering.lower import lower
+from stoker.lowering.lower import lower, need_numbers
 from stoker.runtime.convolutions.fused import FUSED
 from test_cuda_lowering import as_on_a_gpu, channels_last, graph_of, texts_of
 from test_cuda_transformers import for_all_sizes, traced as compiled
@@ -273,3 +273,24 @@ def test_batches_of_any_size_take_along_the_same(monkeypatch):
     program = for_all_sizes(compiled(Block, image, varying=[0]))
     assert program.symbols and not program.fallbacks
     assert taken_of(program) == [False, True] and not any(condition.relation == "==" for condition in program.conditions)
+
+
+class Pooled(nn.Module):
+    """PyTorch says by as_strided how an image of one place lies."""
+
+    def __init__(self):
+        super().__init__()
+        self.block, self.head = Block(), nn.Linear(24, 10)
+
+    def forward(self, x):
+        return self.head(F.adaptive_avg_pool2d(self.block(x), 1).flatten(1))
+
+
+def test_an_image_of_one_place_needs_no_number(monkeypatch):
+    as_on_a_gpu(monkeypatch)
+    image = torch.zeros(4, 24, 7, 9, dtype=BF16).to(memory_format=torch.channels_last)
+    graph = compiled(Pooled, image, varying=[0])
+    assert any("as_strided" in str(node.target) for node in graph.graph.nodes)
+    assert not need_numbers(graph)
+    program = for_all_sizes(graph)
+    assert program.symbols and taken_of(program) == [False, True] and not program.fallbacks

@@ -8,7 +8,7 @@ text says the same.
 
 from typing import Any, NamedTuple
 
-from .dims import at, common_divisor, from_words, symbol, to_words
+from .dims import at, common_divisor, from_words, may_be_negative, symbol, to_words
 
 LIMIT = 2**62  # No size is larger.
 
@@ -43,6 +43,18 @@ class Settled(Exception):
 
 class NeedsNumber(Settled):
     """For what is being lowered."""
+
+
+class ByForm:
+    """Decides by what Dims look like, whatever their symbols are: two that may be equal are not, and what may be negative is."""
+
+    @staticmethod
+    def is_zero(dim):
+        return False
+
+    @staticmethod
+    def is_not_negative(dim):
+        return not may_be_negative(dim)
 
 
 class Assumptions:

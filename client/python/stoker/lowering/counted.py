@@ -21,11 +21,12 @@ def _is_of_computed(node):
     return node.target in COUNTING and not is_of_input(node)
 
 
-def of_computed(gm):
-    """What from_first() looks at: the fx nodes that count, and what they count elements of."""
+def of_computed(gm, unseen=frozenset()):
+    """What from_first() looks at: the fx nodes that count, and what they count elements of. None of `unseen`, which nobody
+    computes."""
     found = []
     for node in gm.graph.nodes:
-        if _is_of_computed(node):
+        if node not in unseen and _is_of_computed(node):
             source = node.args[0]
             found += [node, source]
             while (source := viewed(source)) is not None:

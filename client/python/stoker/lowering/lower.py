@@ -61,10 +61,10 @@ def need_numbers(gm):
     sized_by_it = {
         node for node in gm.graph.nodes if node.op == "call_function" and not is_number(node)
         and (node in unknown or not unknown.isdisjoint(node.all_input_nodes))}
-    left_out = targets.left_out(gm)
-    unseen = sized_by_it | {node for node in gm.graph.nodes if node.name in left_out}
-    lie_otherwise = result_layouts.not_as_traced(gm, unseen)
-    return {node.name for node in (*sized_by_it, *lie_otherwise, *counted.of_computed(gm))}
+    names = targets.left_out(gm)
+    left_out = {node for node in gm.graph.nodes if node.name in names}
+    lie_otherwise = result_layouts.not_as_traced(gm, sized_by_it | left_out)
+    return {node.name for node in (*sized_by_it, *lie_otherwise, *counted.of_computed(gm, left_out))}
 
 
 def lower_for_all(gm, parameters, arguments, draws_inside=True, needing=None):

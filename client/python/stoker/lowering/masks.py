@@ -10,7 +10,6 @@ from ..pytorch.operators import named_argument, set_argument
 from . import known
 from .elements import LEAST_ADDED, Elements
 from .replacements import copy_of
-from .symbols import with_dims
 
 aten = torch.ops.aten
 _MASKS = ("attn_bias", "attn_mask")  # As operators name it.
@@ -38,14 +37,6 @@ def without_known_masks(gm, operators):
     gm.graph.eliminate_dead_code()
     gm.recompile()
     return gm
-
-
-def left_out(gm, operators):
-    """Names of the fx nodes of a graph with symbolic sizes that are not in the other one, whatever the sizes are."""
-    if not any(_mask_of(node, operators) for node in gm.graph.nodes):
-        return frozenset()
-    kept = without_known_masks(with_dims(gm), operators).graph.nodes
-    return {node.name for node in gm.graph.nodes} - {node.name for node in kept}
 
 
 def _mask_of(node, operators):

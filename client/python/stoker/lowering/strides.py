@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import torch
 
-from ..graph.layout import layout_of
+from ..graph.dims import Dim, same
+from ..graph.layout import is_tensor, layout_of
 from .replacements import Replacement, copy_of, permuted, viewed
 
 aten = torch.ops.aten
@@ -36,11 +37,12 @@ def without_restriding(gm):
 def _parts(node):
     """(what is seen, _Seen, where it begins); None of another operator."""
     if node.target is aten.as_strided.default:
-        source, shape, strides, *offset = node.args
+        source, *numbers = node.args
     elif node.target is aten.as_strided_scatter.default:
-        source, _, shape, strides, *offset = node.args
+        source, _, *numbers = node.args
     else:
         return None
+    shape, strides, *offset = torch.fx.node.map_arg(numbers, lambda number: number.meta["val"])
     return source, _Seen(tuple(shape), tuple(strides)), offset[0] if offset else None
 
 
@@ -50,11 +52,11 @@ def _is_restriding(node):
         return False
     source, seen, offset = parts
     value = source.meta.get("val")
-    if not isinstance(value, torch.Tensor) or (offset is not None and offset != value.storage_offset()):
+    if not is_tensor(value) or (offset is not None and not same((offset,), (value.storage_offset(),))):
         return False
-    if not all(type(size) is int for size in (*value.shape, *seen.shape, *seen.strides)):
+    if not all(type(size) in (int, Dim) for size in (*value.shape, *seen.shape, *seen.strides)):
         return False
-    is_whole = value.numel() == prod(seen.shape)
+    is_whole = same((prod(value.shape),), (prod(seen.shape),))
     return is_whole and layout_of(value).order is not None and layout_of(seen).order is not None
 
 
@@ -66,5 +68,6 @@ def _by_views(instead, node):
     value = permuted(source.meta["val"], here.order)
     memory = instead.call(aten.permute.default, (source, list(here.order)), value)
     shape = there.physical_shape
-    whole = instead.call(reshape, (memory, list(shape)), viewed(value.contiguous(), shape))
+    value = value.contiguous() if isinstance(value, torch.Tensor) else value
+    whole = instead.call(reshape, (memory, list(shape)), viewed(value, shape))
     return instead.call(aten.permute.default, (whole, there.places), node.meta["val"])

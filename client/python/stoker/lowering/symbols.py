@@ -5,7 +5,7 @@ import torch
 from ..base.signals import let_through
 from ..aten_ops import Unsupported
 from ..graph import dims
-from ..graph.assumptions import Assumptions
+from ..graph.assumptions import Assumptions, ByForm
 from ..graph.layout import SizedTensor, is_tensor
 from ..graph.program import SymbolSource
 from ..pytorch.sizes import SYMBOLIC, tree_of
@@ -93,7 +93,7 @@ def without_sizes_of_a_run(gm):
 
 def with_dims(gm):
     """A copy of a graph whose values have Dims for sizes, of which nothing is assumed, or none where nobody knows them."""
-    symbols = {name: dims.symbol(number) for number, name in enumerate(sources_of(gm))}
+    symbols = {name: dims.symbol(number, ByForm()) for number, name in enumerate(sources_of(gm))}
     gm = copy_of(gm)
     for node in gm.graph.nodes:
         if "val" in node.meta:

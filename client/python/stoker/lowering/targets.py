@@ -3,10 +3,11 @@
 from ..graph.devices import device_of
 from . import masks
 from .convolutions import taken_apart
+from .counted import COUNTING
 from .epilogues import FUSED, fused
 from .siblings import merged
 from .strides import without_restriding
-from .symbols import has_sizes
+from .symbols import has_sizes, with_dims
 
 # Operations that a target has no kernel for. An operator whose rule needs one is a call of PyTorch, whole: its libraries'
 # kernels are why.
@@ -58,8 +59,12 @@ def _have_step(heads, step):
 
 
 def left_out(gm):
-    """Names of the fx nodes of a graph with symbolic sizes that nobody computes."""
-    return masks.left_out(gm, _ATTENTION[device_of(gm).type])
+    """Names of the fx nodes of a graph with symbolic sizes that as_run() leaves out, whatever the sizes are."""
+    attention = _ATTENTION[device_of(gm).type]
+    if not any(node.target in COUNTING or str(node.target) in attention for node in gm.graph.nodes):
+        return frozenset()
+    kept = masks.without_known_masks(without_restriding(with_dims(gm)), attention)
+    return {node.name for node in gm.graph.nodes} - {node.name for node in kept.graph.nodes}
 
 
 def held(gm, parameters, is_training):
