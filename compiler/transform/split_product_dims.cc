@@ -66,6 +66,8 @@ class Operand {
     return std::ranges::any_of(split_, [](const Sizes& sizes) { return sizes.size() > 1; });
   }
 
+  // Dims that both operands have, or rows, may be several; columns of the result are one dim.
+  void KeepTogether(std::int64_t dim, const SymDim& size) { split(dim) = {size}; }
   std::int64_t dims() const { return static_cast<std::int64_t>(split_.size()); }
   Shape shape() const { return ShapeOf(split_); }
 
@@ -135,6 +137,11 @@ std::optional<ValueId> DimSplitter::Product(const Node& node, std::span<const Va
   const auto dims_of = [&](AttrName name) -> const Dims& { return attributes.Ints(name); };
   SplitAlike(lhs, dims_of(AttrName::kLhsBatch), rhs, dims_of(AttrName::kRhsBatch));
   SplitAlike(lhs, dims_of(AttrName::kLhsContract), rhs, dims_of(AttrName::kRhsContract));
+  for (std::int64_t dim = 0; dim < rhs.dims(); ++dim) {
+    const auto is_in = [&](AttrName name) { return std::ranges::count(dims_of(name), dim) != 0; };
+    if (is_in(AttrName::kRhsBatch) || is_in(AttrName::kRhsContract)) continue;
+    rhs.KeepTogether(dim, r_.shape(operands[1])[static_cast<int>(dim)]);
+  }
   if (!lhs.IsSplit() && !rhs.IsSplit()) return std::nullopt;
   Attributes split = attributes;
   std::vector<Sizes> result;

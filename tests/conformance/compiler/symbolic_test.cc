@@ -67,6 +67,19 @@ graph @g(%x: f32[s0,s1,40], %w: parameter f32[40,24], %b: parameter f32[24], %v:
   %h = dot_general(%f, %v) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[s0*s1,40]
   return %9, %r, %7, %g, %h
 })"},
+                                         SymbolicCase{"ColumnsOfSeveralDims", R"(
+graph @g(%w: f32[8,5], %x: f32[5,s0,s1], %y: f32[3,5,s0,s1], %z: f32[3,8,5], %v: f32[s0,s1,5]) {
+  %0 = reshape(%x) : f32[5,s0*s1]
+  %1 = dot_general(%w, %0) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[8,s0*s1]
+  %2 = reshape(%1) : f32[8,s0,s1]
+  %3 = tanh(%2) : f32[8,s0,s1]
+  %4 = reshape(%y) : f32[3,5,s0*s1]
+  %5 = dot_general(%z, %4) {lhs_batch=[0], lhs_contract=[2], rhs_batch=[0], rhs_contract=[1]} : f32[3,8,s0*s1]
+  %6 = reshape(%v) : f32[s0*s1,5]
+  %7 = dot_general(%6, %0) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[s0*s1,s0*s1]
+  %8 = reduce(%7) {dims=[1], kind="add"} : f32[s0*s1]
+  return %3, %1, %5, %8
+})"},
                                          SymbolicCase{"ReductionsOverEachDim", R"(
 graph @g(%x: f32[s0,5,s1]) {
   %0 = reduce(%x) {dims=[0], kind="add"} : f32[5,s1]

@@ -8,11 +8,13 @@ from ..aten_ops import attention
 from ..graph import dims
 from ..pytorch.operators import named_argument, set_argument
 from . import known
-from .elements import LEAST_ADDED, Elements
+from .elements import Elements
 from .replacements import copy_of
 
 aten = torch.ops.aten
 _MASKS = ("attn_bias", "attn_mask")  # As operators name it.
+# What PyTorch has cuDNN add, rounded, in place of -infinity (until pytorch#177868), by operators.
+_LEAST_ADDED = {"aten._scaled_dot_product_cudnn_attention.default": -65504}
 
 
 def without_known_masks(gm, operators):
@@ -23,14 +25,15 @@ def without_known_masks(gm, operators):
         return gm
     gm = copy_of(gm)
     closed = known.of_shapes_alone(gm.graph)
-    patterns = _Patterns(known.Known(closed.__contains__), Elements())
+    made, patterns = known.Known(closed.__contains__), {}
     for node in gm.graph.nodes:
         name = _mask_of(node, operators)
         if name is None:
             continue
         mask = _unexpanded(named_argument(node, name))
         queries, keys = (named_argument(node, each).meta["val"].shape[-2] for each in ("query", "key"))
-        pattern = patterns.of(mask, queries, keys)
+        least = _LEAST_ADDED.get(str(node.target), -math.inf)
+        pattern = patterns.setdefault(least, _Patterns(made, Elements(least))).of(mask, queries, keys)
         if pattern == "full" or (pattern == "causal" and dims.same((queries,), (keys,))):
             set_argument(node, name, None)
             set_argument(node, "is_causal", pattern == "causal" or named_argument(node, "is_causal"))
@@ -57,14 +60,13 @@ class _Patterns:
     def of(self, mask, queries, keys):
         found = self._elements.pattern(mask, queries, keys)
         if found is None and type(queries) is int and type(keys) is int:
-            found = attention.pattern_of(_as_infinite(self._made.tensor(mask)), queries, keys)
+            found = attention.pattern_of(_as_infinite(self._made.tensor(mask), self._elements.least), queries, keys)
         return found
 
 
-def _as_infinite(mask):
-    """PyTorch has cuDNN add this number, rounded, in place of -infinity (until pytorch#177868)."""
+def _as_infinite(mask, least):
     is_added = mask is not None and mask.is_floating_point()
-    return mask.masked_fill(mask <= LEAST_ADDED, -math.inf) if is_added else mask
+    return mask.masked_fill(mask <= least, -math.inf) if is_added else mask
 
 
 def _unexpanded(node):

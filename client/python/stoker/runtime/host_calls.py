@@ -8,6 +8,7 @@ import torch
 
 from ..graph import dims
 from ..graph.host_call import HostCall, NoHostCall
+from ..graph.layout import span_of
 from ..graph.program import filled
 from ..libstoker.library import FAILED_PRECONDITION, HostFunction, StokerError
 from ..pytorch.devices import placed
@@ -162,8 +163,7 @@ class _Call:
         return filled(given, arguments), filled(given, keywords)
 
     def _run_with_copies(self, given, results, sizes):
-        given = [tensor.clone() for tensor in given]
-        self._run_and_copy(*self._filled(given, sizes), results)
+        self._run_and_copy(*self._filled([_copy_of(tensor) for tensor in given], sizes), results)
 
     def _run_and_copy(self, arguments, keywords, results):
         found = self._operator(*arguments, **keywords)
@@ -176,6 +176,12 @@ class _Call:
                     FAILED_PRECONDITION, f"{self._operator} gave {_words(result)}, not {_words(tensor)} as when it was "
                     "traced.")
             tensor.copy_(result)
+
+
+def _copy_of(tensor):
+    """One that lies as it does, gaps and elements that are one included."""
+    shape, strides = tensor.shape, tensor.stride()
+    return tensor.as_strided((span_of(shape, strides),), (1,)).clone().as_strided(shape, strides)
 
 
 def _may_lie(result, device):

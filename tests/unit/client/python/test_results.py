@@ -5,6 +5,7 @@ import torch
 
 from stoker.graph import dims
 from stoker.graph.host_call import HostCall, NoHostCall, View
+from stoker.runtime.host_calls import _copy_of
 from stoker.runtime.memory import Memory
 from stoker.runtime.results import writer_of
 
@@ -88,3 +89,13 @@ def test_part_of_memory_that_a_size_does_not_hold_is_refused():
     assert memory.tensor(held.data_ptr(), (2, 4), 0).tolist() == [3.0, 7.0]
     with pytest.raises(NoHostCall, match="is no part of"):
         memory.tensor(held.data_ptr(), (1, 4), 0)
+
+
+@pytest.mark.parametrize("see", [
+    lambda x: x[1:, ::2], lambda x: x[:, 1:].t(), lambda x: x[:, :1].expand(-1, 3), lambda x: x[1:1], lambda x: x.t()],
+    ids=["steps", "turned", "expanded", "nothing", "whole"])
+def test_copies_lie_as_what_they_copy(see):
+    tensor = see(torch.arange(24.0).view(4, 6))
+    copy = _copy_of(tensor)
+    assert torch.equal(copy, tensor) and copy.stride() == tensor.stride()
+    assert copy.untyped_storage().data_ptr() != tensor.untyped_storage().data_ptr() or not tensor.numel()

@@ -1,20 +1,22 @@
 """What the elements of a graph's tensors are, whatever their sizes. Masks of attention are told by it where sizes vary."""
 
+import math
+
 import torch
 
 from ...graph import dims
 from ...graph.layout import is_tensor
 from ...pytorch.operators import OpOverload
 from .line import Kept, Line, is_one
-from .rules import COUNTED, LEAST_ADDED, RULES
-
-__all__ = ("LEAST_ADDED", "Elements")
+from .rules import COUNTED, RULES
 
 
 class Elements:
-    """Of the fx nodes of one functional graph."""
+    """Of the fx nodes of one functional graph. `least`: what is added to scores, if it is no more than this, stands for
+    -infinity."""
 
-    def __init__(self):
+    def __init__(self, least=-math.inf):
+        self.least = least
         self._found = {}
 
     def of(self, argument):
@@ -23,14 +25,15 @@ class Elements:
             return Line(argument, ()) if isinstance(argument, (int, float)) else None
         if argument not in self._found:
             told = self._told(argument)
-            self._found[argument] = None if told is None else told.normal(argument.meta["val"].shape)
+            self._found[argument] = None if told is None else told.normal(argument.meta["val"])
         return self._found[argument]
 
     def line(self, argument):
         """Of whole numbers."""
-        is_whole = type(argument) is int or isinstance(argument, torch.fx.Node) and argument.meta["val"].dtype in COUNTED
-        found = self.of(argument) if is_whole else None
-        return found if isinstance(found, Line) else None
+        found = self.of(argument)
+        is_whole = isinstance(found, Line) and (type(argument) is int or (
+            isinstance(argument, torch.fx.Node) and argument.meta["val"].dtype in COUNTED))
+        return found if is_whole else None
 
     def truth(self, argument):
         found = self.of(argument)

@@ -3,10 +3,13 @@
 import math
 from typing import NamedTuple
 
+import torch
+
 from ...graph import dims
 
-# What is said of whole numbers fits into 32 bits.
+# What is said of whole numbers of 64 bits does not leave these, of any dims that memory holds; of 32 bits, as little.
 _MOST = 1 << 31
+_MOST_OF_32_BITS, _MOST_STEP_OF_32_BITS = 1 << 20, 1
 
 
 class Line(NamedTuple):
@@ -30,11 +33,12 @@ class Line(NamedTuple):
         a, b = ((0,) * (rank - len(line.steps)) + line.steps for line in (self, other))
         return Line(self.first + times * other.first, tuple(x + times * y for x, y in zip(a, b)))
 
-    def normal(self, shape):
-        """As a tensor of this shape has it; None where it may overflow."""
-        steps = (0,) * (len(shape) - len(self.steps)) + self.steps
-        steps = tuple(0 if is_one(size) else step for size, step in zip(shape, steps))
-        fits = isinstance(self.first, float) or all(abs(number) < _MOST for number in (self.first, *steps))
+    def normal(self, value):
+        """As a traced tensor has it; None where it may overflow."""
+        steps = (0,) * (len(value.shape) - len(self.steps)) + self.steps
+        steps = tuple(0 if is_one(size) else step for size, step in zip(value.shape, steps))
+        most, most_step = (_MOST_OF_32_BITS, _MOST_STEP_OF_32_BITS) if value.dtype == torch.int32 else (_MOST, _MOST)
+        fits = isinstance(self.first, float) or abs(self.first) < most and all(abs(step) <= most_step for step in steps)
         return Line(self.first, steps) if fits else None
 
     def bounds(self, shape):
@@ -64,15 +68,15 @@ class Kept(NamedTuple):
     def opposite(self):
         return self._replace(line=self.line.negative().less(1))
 
-    def normal(self, shape):
-        line = self.line.normal(shape)
+    def normal(self, value):
+        line = self.line.normal(value)
         if line is None:
             return None
-        least, greatest = line.bounds(shape)
+        least, greatest = line.bounds(value.shape)
         if least >= 0:
-            line = always(len(shape))
+            line = always(len(value.shape))
         elif greatest < 0:
-            line = never(len(shape))
+            line = never(len(value.shape))
         return self._replace(line=line)
 
     def both(self, other):

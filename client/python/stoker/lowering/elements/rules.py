@@ -6,8 +6,6 @@ from ...graph import dims
 from ...pytorch.operators import named_argument
 from .line import Kept, Line, always, is_one, never
 
-# Of what is added to scores, at most what stands for -infinity (PyTorch's cuDNN adds such a number, until pytorch#177868).
-LEAST_ADDED = -65504
 COUNTED = (torch.int64, torch.int32)
 
 
@@ -154,7 +152,7 @@ def _cat(elements, node):
     parts, begin = [], 0
     for part in node.args[0]:
         line = elements.line(part)
-        if line is None or type(begin) is not int:
+        if line is None or type(begin) is not int or len(line.steps) != len(_shape(node)):
             return None
         parts.append((line, begin, is_one(_shape(part)[dim])))
         begin = begin + _shape(part)[dim]
@@ -216,7 +214,7 @@ def _where(elements, node):
     if condition is None or chosen is None or other is None or not _type(node).is_floating_point:
         return None
     for kept, a, b in ((condition, chosen, other), (condition.opposite(), other, chosen)):
-        if a == 0 and b <= LEAST_ADDED:
+        if a == 0 and b <= elements.least:
             return kept._replace(is_added=True)
     return None
 
@@ -224,7 +222,7 @@ def _where(elements, node):
 def _masked_fill(elements, node):
     source, mask, value = node.args
     condition, number = elements.truth(mask), elements.number(value)
-    if condition is None or number is None or number > LEAST_ADDED or not _type(node).is_floating_point:
+    if condition is None or number is None or not number <= elements.least or not _type(node).is_floating_point:
         return None
     found = Kept(always(0)) if elements.number(source) == 0 else elements.of(source)
     both = found.both(condition.opposite()) if isinstance(found, Kept) else None
@@ -242,7 +240,7 @@ def _triangle(sign):
         truth, number = elements.truth(source), elements.number(source)
         if truth is not None:
             return truth.both(inside)
-        is_dropped = number is not None and number <= LEAST_ADDED and _type(node).is_floating_point
+        is_dropped = number is not None and number <= elements.least and _type(node).is_floating_point
         return inside.opposite()._replace(is_added=True) if is_dropped else None
 
     return rule
