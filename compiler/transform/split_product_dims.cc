@@ -66,7 +66,7 @@ class Operand {
     return std::ranges::any_of(split_, [](const Sizes& sizes) { return sizes.size() > 1; });
   }
 
-  // Dims that both operands have, or rows, may be several; columns of the result are one dim.
+  // Of the right operand, whose own dims are the columns: lowering knows one dim of these.
   void KeepTogether(std::int64_t dim, const SymDim& size) { split(dim) = {size}; }
   std::int64_t dims() const { return static_cast<std::int64_t>(split_.size()); }
   Shape shape() const { return ShapeOf(split_); }
@@ -137,9 +137,15 @@ std::optional<ValueId> DimSplitter::Product(const Node& node, std::span<const Va
   const auto dims_of = [&](AttrName name) -> const Dims& { return attributes.Ints(name); };
   SplitAlike(lhs, dims_of(AttrName::kLhsBatch), rhs, dims_of(AttrName::kRhsBatch));
   SplitAlike(lhs, dims_of(AttrName::kLhsContract), rhs, dims_of(AttrName::kRhsContract));
-  for (std::int64_t dim = 0; dim < rhs.dims(); ++dim) {
-    const auto is_in = [&](AttrName name) { return std::ranges::count(dims_of(name), dim) != 0; };
-    if (is_in(AttrName::kRhsBatch) || is_in(AttrName::kRhsContract)) continue;
+  const auto free_dims = [&](const Operand& operand, AttrName batch, AttrName contract) {
+    Dims free;
+    for (std::int64_t dim = 0; dim < operand.dims(); ++dim) {
+      const auto is_in = [&](AttrName name) { return std::ranges::count(dims_of(name), dim) != 0; };
+      if (!is_in(batch) && !is_in(contract)) free.push_back(dim);
+    }
+    return free;
+  };
+  for (const std::int64_t dim : free_dims(rhs, AttrName::kRhsBatch, AttrName::kRhsContract)) {
     rhs.KeepTogether(dim, r_.shape(operands[1])[static_cast<int>(dim)]);
   }
   if (!lhs.IsSplit() && !rhs.IsSplit()) return std::nullopt;
@@ -148,9 +154,8 @@ std::optional<ValueId> DimSplitter::Product(const Node& node, std::span<const Va
   for (const std::int64_t dim : dims_of(AttrName::kLhsBatch)) result.push_back(lhs.split(dim));
   const auto take = [&](Operand& operand, AttrName batch, AttrName contract) {
     for (const AttrName name : {batch, contract}) split.Set(name, operand.Becomes(dims_of(name)));
-    for (std::int64_t dim = 0; dim < operand.dims(); ++dim) {
-      const auto is_in = [&](AttrName name) { return std::ranges::count(dims_of(name), dim) != 0; };
-      if (!is_in(batch) && !is_in(contract)) result.push_back(operand.split(dim));
+    for (const std::int64_t dim : free_dims(operand, batch, contract)) {
+      result.push_back(operand.split(dim));
     }
   };
   take(lhs, AttrName::kLhsBatch, AttrName::kLhsContract);
