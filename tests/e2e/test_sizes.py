@@ -5,6 +5,7 @@ import pathlib
 import random
 import subprocess
 
+import pytest
 from e2e import forked
 
 HERE = pathlib.Path(__file__).parent
@@ -17,8 +18,8 @@ def run_job(site, job, lengths):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def run(site, lengths, name="bert"):
-    result = run_job(site, "sizes_job.py", [name, *lengths])
+def run(site, lengths, *what):
+    result = run_job(site, "sizes_job.py", [*what, *lengths])
     assert result["fallbacks"] == {} and "graphs_eager" not in result["counters"]
     assert max(result["errors"].values()) <= 1e-5, result["errors"]
     return result
@@ -26,13 +27,13 @@ def run(site, lengths, name="bert"):
 
 def test_one_artifact_serves_forty_lengths_and_the_next_process(site):
     lengths = random.Random(7).sample(range(2, 513), 40)
-    first = run(site, lengths)
+    first = run(site, lengths, "bert")
     assert [program["segments"] for program in first["programs"]] == [1]
     assert first["counters"]["captures.recorded"] == 1
     assert site.stats()["compiles"] == 1
 
     others = [length for length in (2, 3, 16, 17, 64, 100, 509, 511, 512) if length not in lengths]
-    second = run(site, others)
+    second = run(site, others, "bert")
     assert second["traced"] == {}
     assert [program["captured"] for program in second["programs"]] == [True]
     assert set(second["counters"]) == {"graphs", "captures.hit", "bindings"}
@@ -46,6 +47,13 @@ def test_masks_that_follow_from_lengths_keep_no_artifact_from_serving_all(site):
     second = run(site, [33, 7], "gpt2")
     assert second["traced"] == {} and [program["captured"] for program in second["programs"]] == [True]
     assert site.stats()["compiles"] == 1
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_training_by_many_lengths_is_one_program_each_way(site, name):
+    result = run(site, [24, 9, 65, 2, 40], name, "train")
+    assert [program["segments"] for program in result["programs"]] == [1, 1]
+    assert site.stats()["compiles"] == 2
 
 
 def run_in_parts(site, lengths):

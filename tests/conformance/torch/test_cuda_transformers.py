@@ -9,8 +9,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
+from stoker.lowering import targets
 from stoker.lowering.lower import lower, lower_for_all
 from stoker.pytorch import aot
+from stoker.pytorch.operators import named_argument
 from test_cuda_lowering import operators_of, texts_of
 from test_lowering import calls_of
 
@@ -44,6 +46,13 @@ class Traced(Exception):
 def traced(make, *inputs, varying=()):
     """The functional graph of the model on those of the inputs that are given. `varying`: which of their dims may be of any
     size."""
+    with torch.no_grad():
+        graph, = graphs_of(make, inputs, varying)
+    return graph
+
+
+def graphs_of(make, inputs, varying, device="cuda"):
+    """Where gradients are asked for, forward and, with sizes that vary, backward: autograd wants a GPU for one's."""
     graphs = []
 
     def keep(gm, _):
@@ -52,24 +61,23 @@ def traced(make, *inputs, varying=()):
 
     def backend(gm, given):
         with AsOnHopper():
-            aot.functional(gm, given, forward=keep, backward=keep, inference=keep)
+            aot.functional(gm, given, forward=keep, backward=keep, inference=keep, change_joint=targets.with_less_to_keep)
         raise Traced
 
     torch._dynamo.reset()
     default = torch.get_default_dtype()
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.device("cuda"), torch.no_grad():
+    with FakeTensorMode(allow_non_fake_inputs=True), torch.device(device):
         torch.set_default_dtype(torch.bfloat16)
         try:
             model = make().eval()
         finally:
             torch.set_default_dtype(default)
-        given = [torch.empty_like(x, device="cuda") for x in inputs]
+        given = [torch.empty_like(x, device=device) for x in inputs]
         for x in given:
             torch._dynamo.maybe_mark_dynamic(x, list(varying))
         with pytest.raises(Exception, match="Traced"):
             torch.compile(model, backend=backend)(*given)
-    graph, = graphs
-    return graph
+    return graphs
 
 
 def bert():
@@ -150,3 +158,16 @@ def test_padding_is_a_mask_that_fused_kernels_read():
     inside, _ = operators_of(program)
     assert set(inside) == {"aten._scaled_dot_product_cudnn_attention.default"}
     assert all(call.arguments[3] is not None for call in calls_of(program))
+
+
+@pytest.mark.parametrize("make, causal", [(bert, False), (gpt2, True)])
+def test_training_by_sequences_of_any_length_has_no_masks(monkeypatch, make, causal):
+    """The backward is given none that the forward would have to keep."""
+    monkeypatch.setattr(targets, "device_of", lambda gm: torch.device("cuda"))
+    forward, backward = graphs_of(make, [torch.zeros(4, 16, dtype=torch.int64)], [0, 1], "cpu")
+    for graph, suffix in ((forward, ""), (backward, "_backward")):
+        operator = getattr(torch.ops.aten, f"_scaled_dot_product_cudnn_attention{suffix}").default
+        found = graph.graph.find_nodes(op="call_function", target=operator)
+        assert len(found) == LAYERS
+        for node in found:
+            assert named_argument(node, "attn_bias") is None and named_argument(node, "is_causal") == causal

@@ -84,14 +84,10 @@ def test_gradients():
         torch.testing.assert_close(torch.autograd.grad(compiled(x), list(layer.parameters())), expected)
 
 
-def test_no_backward_graph_is_compiled_for_every_count(evaluated, warnings, monkeypatch):  # noqa: F811
-    monkeypatch.setattr(compiling, "_report", lambda fallbacks: None)
-    monkeypatch.setattr(sizes, "MAX_VERSIONS_OF_A_RUN", 3)
-    monkeypatch.setattr(tally, "count", lambda name: counted.append(name))
-    counted, layer = [], torch.nn.Linear(4, 4)
-
+def steps_by_counts(layer, tail, evaluated):  # noqa: F811
+    """How many segments there are after each."""
     def function(x):
-        return torch.cat([layer(x)[x[:, 0] > 0], layer(x).exp()]).tanh().sum()
+        return tail(torch.cat([layer(x)[x[:, 0] > 0], layer(x).exp()])).tanh().sum()
 
     compiled = torch.compile(function, backend="stoker")
     made = []
@@ -100,6 +96,22 @@ def test_no_backward_graph_is_compiled_for_every_count(evaluated, warnings, monk
         expected = torch.autograd.grad(function(x), list(layer.parameters()))
         torch.testing.assert_close(torch.autograd.grad(compiled(x), list(layer.parameters())), expected)
         made.append(len(evaluated))
+    return made
+
+
+def test_one_backward_graph_serves_every_count(evaluated, warnings, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(compiling, "_report", lambda fallbacks: None)
+    made = steps_by_counts(torch.nn.Linear(4, 4), lambda x: x, evaluated)
+    assert made[0] == made[-1] and warnings == []
+
+
+def test_no_backward_graph_that_needs_numbers_is_compiled_for_every_count(evaluated, warnings, monkeypatch):  # noqa: F811
+    monkeypatch.setattr(compiling, "_report", lambda fallbacks: None)
+    monkeypatch.setattr(sizes, "MAX_VERSIONS_OF_A_RUN", 3)
+    monkeypatch.setattr(tally, "count", lambda name: counted.append(name))
+    counted, kernel = [], torch.randn(2, 4, 3)
+    made = steps_by_counts(
+        torch.nn.Linear(4, 4), lambda x: torch.nn.functional.conv1d(x.t()[None], kernel), evaluated)
     assert made[0] < made[1] < made[2] == made[-1] and counted.count("graphs_eager") == 1
     assert [warning for warning in warnings if "only a run knows them" in warning] == warnings[-1:]
 

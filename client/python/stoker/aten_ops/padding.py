@@ -1,7 +1,6 @@
 """Padding, and the gradients of parts: elements with others around them, zeros or their own mirror image. What
 overlaps is added up in f32 or better."""
 
-from ..graph.dims import Dim
 from .rules.registry import Unsupported, compute_dtype, dim_of, pair, rule
 
 # Elements of a window that are added up, or put side by side, one by one.
@@ -41,22 +40,9 @@ def constant_pad(g, out, x, pad, mode="constant", value=None):
         raise Unsupported(f"padding of mode {mode}")
     low, high = [0] * x.rank, [0] * x.rank
     for position in range(len(pad) // 2):
-        dim, around = x.rank - 1 - position, pad[2 * position:2 * position + 2]
-        if any(isinstance(count, Dim) for count in around):
-            x = _filled(g, x, dim, *around, value)
-        else:
-            low[dim], high[dim] = around
+        dim = x.rank - 1 - position
+        low[dim], high[dim] = pad[2 * position:2 * position + 2]
     return g.pad(x, g.constant(value, x.dtype), low, high)
-
-
-def _filled(g, x, dim, before, after, value):
-    """As many more of one value as vary: a pad is of numbers."""
-    def fill(count):
-        shape = x.shape[:dim] + (count,) + x.shape[dim + 1:]
-        return [g.constant(value, x.dtype, shape)] if count > 0 else []
-
-    middle = g.slice_dim(x, dim, max(0, -before), x.shape[dim] - max(0, -after))
-    return g.concatenate([*fill(before), middle, *fill(after)], dim)
 
 
 def _mirrored(g, x, dim, before, after):

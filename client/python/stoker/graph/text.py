@@ -249,7 +249,27 @@ class GraphText:
         return self.node("reverse", (x,), f" {{dims={ints(dims)}}}", x.dtype, x.shape)
 
     def pad(self, x, value, low, high, interior=None):
-        low, high, interior = (numbers(each) for each in (low, high, interior or (0,) * x.rank))
+        """Elements of `value`, a scalar, around x and between its elements; fewer of x where a number is negative. A node says
+        numbers: as many as vary are put beside."""
+        low, high = list(low), list(high)
+        varying = [dim for dim in range(x.rank) if isinstance(low[dim], Dim) or isinstance(high[dim], Dim)]
+        around = [(dim, low[dim], high[dim]) for dim in varying]
+        for dim in varying:
+            low[dim] = high[dim] = 0
+        x = self._padded(x, value, low, high, interior or (0,) * x.rank)
+        for each in around:
+            x = self._beside(x, value, *each)
+        return x
+
+    def _beside(self, x, value, dim, before, after):
+        def fill(count):
+            return [self.broadcast(value, x.shape[:dim] + (count,) + x.shape[dim + 1:])] if count > 0 else []
+
+        middle = self.slice_dim(x, dim, max(0, -before), x.shape[dim] - max(0, -after))
+        return self.concatenate([*fill(before), middle, *fill(after)], dim)
+
+    def _padded(self, x, value, low, high, interior):
+        low, high, interior = (numbers(each) for each in (low, high, interior))
         shape = tuple(
             before + size + max(0, size - 1) * between + after
             for size, before, after, between in zip(x.shape, low, high, interior))

@@ -159,16 +159,26 @@ class Level(Mapping):
 
     def _saying(self, number, slot_of):
         """(a call that gives an input which nothing reads, its Layout): it has the symbol as its size, where no other
-        input does. Unsupported for a number that is no size: it may be negative, or larger than memory."""
+        input does. Unsupported for a number that is no tensor's size: it may be negative, or larger than memory."""
         size = dims.symbol(number)
-        sizes = [size for node in self.lowering.gm.graph.find_nodes(op="placeholder")
-                 for size in (node.meta["val"].shape if is_tensor(node.meta.get("val")) else ())]
-        if not any(isinstance(one, Dim) and one.symbol == number for one in sizes):
-            raise Unsupported(f"the number s{number}, which no input has as its size")
+        if not any(_has_in_memory(node.meta.get("val"), number) for node in self.lowering.gm.graph.nodes):
+            raise Unsupported(f"the number s{number}, which no tensor has as its size")
         self.text.input("bool", (size,))
         return EagerCall(
             torch.ops.aten.empty.memory_format, ((size,),), {"dtype": torch.bool, "device": self.lowering.device},
             slot_of(("size", number))), Layout((size,), (1,), (0,))
+
+
+def _has_in_memory(value, number):
+    """Is it a tensor with a symbol as a size, and as many elements?"""
+    return is_tensor(value) and 0 not in [_unless_dim(size) for size in value.shape] and any(
+        isinstance(size, Dim) and size.symbol == number and _unless_dim(stride) != 0
+        for size, stride in zip(value.shape, value.stride()))
+
+
+def _unless_dim(size):
+    """Comparing one would be an assumption."""
+    return None if isinstance(size, Dim) else size
 
 
 def _symbols_of(inputs):

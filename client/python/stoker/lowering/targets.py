@@ -1,6 +1,9 @@
 """What a kind of device runs, of what a graph can say: the one place that tells what PyTorch's own kernels do there."""
 
+import torch
+
 from ..graph.devices import device_of
+from ..pytorch.operators import look_at_real_tensors
 from . import masks
 from .convolutions import taken_apart
 from .counted import COUNTING
@@ -17,10 +20,10 @@ ABSENT = {
 }
 # Attention as PyTorch calls it there.
 _ATTENTION = {
-    "cpu": frozenset(("aten._scaled_dot_product_flash_attention_for_cpu.default",)),
-    "cuda": frozenset(
-        f"aten.{name}.default" for attention in ("flash", "efficient", "cudnn")
-        for name in (f"_scaled_dot_product_{attention}_attention", f"_scaled_dot_product_{attention}_attention_backward")),
+    device: frozenset(
+        f"aten._scaled_dot_product_{attention}{suffix}.default" for attention in kinds for suffix in ("", "_backward"))
+    for device, kinds in (
+        ("cpu", ("flash_attention_for_cpu",)), ("cuda", ("flash_attention", "efficient_attention", "cudnn_attention")))
 }
 # Operators without a rule that libraries are there for: no fallbacks either.
 OF_LIBRARIES = {"cpu": frozenset(), "cuda": _ATTENTION["cuda"] | {str(FUSED)}}
@@ -65,6 +68,13 @@ def left_out(gm):
         return frozenset()
     kept = masks.without_known_masks(without_restriding(with_dims(gm)), attention)
     return {node.name for node in gm.graph.nodes} - {node.name for node in kept.graph.nodes}
+
+
+def with_less_to_keep(gm):
+    """Changes the graph of forward and backward, before it is parted: what neither need be given, the one would keep for the
+    other."""
+    with torch.no_grad(), look_at_real_tensors():  # AOTAutograd's fake mode is on.
+        masks.leave_out(gm, masks.known_masks(with_dims(gm), _ATTENTION[device_of(gm).type]))
 
 
 def held(gm, parameters, is_training):

@@ -1,6 +1,7 @@
 """AOTAutograd: from Dynamo's graph to functional ATen graphs, and what its runtime does around them."""
 
 import contextlib
+import functools
 
 import torch
 
@@ -16,16 +17,16 @@ from .unknown import require_defaults
 _WEIGHTS_OTHERWISE = "weights are handed over in every call"
 
 
-def functional(gm, example_inputs, forward, backward, inference):
+def functional(gm, example_inputs, forward, backward, inference, change_joint):
     """A callable for Dynamo's `gm`. forward, backward and inference(graph module, inputs) give a boxed callable for
-    each functional graph."""
+    each functional graph. change_joint(graph module) may change that of forward and backward before it is parted."""
     dynamo_graph.made_ready(gm)
     masks = attention_masks.WithoutFullMasks() if attention_masks.asks_for_attention(gm) else contextlib.nullcontext()
     with masks:
-        return _functional(gm, example_inputs, forward, backward, inference)
+        return _functional(gm, example_inputs, forward, backward, inference, change_joint)
 
 
-def _functional(gm, example_inputs, forward, backward, inference):
+def _functional(gm, example_inputs, forward, backward, inference, change_joint):
     if not facts.has(GRAPHS, "PyTorch's documented way to them, which loads Inductor, is taken"):
         from torch._dynamo.backends.common import aot_autograd
 
@@ -37,7 +38,7 @@ def _functional(gm, example_inputs, forward, backward, inference):
     def trace(gm, inputs):
         traced = aot_module_simplified(
             gm, inputs, fw_compiler=forward, bw_compiler=backward, inference_compiler=inference,
-            partition_fn=joint_graph.part)
+            partition_fn=functools.partial(joint_graph.part, change_joint))
         _keep_saved_tensors()
         return traced
 

@@ -7,11 +7,12 @@ _VIEWS = frozenset((
     torch.ops.aten.view.default, torch.ops.aten.unsqueeze.default, torch.ops.aten.expand.default))
 
 
-def part(joint_module, joint_inputs, **options):
-    """As AOTAutograd does by default: the backward gets what it reads of the forward. A weight of 32 steps, transposed
+def part(change, joint_module, joint_inputs, **options):
+    """change(graph module) comes first. As AOTAutograd does by default: the backward gets what it reads of the forward. A weight of 32 steps, transposed
     in each, it would get 32 times, and not know that it is one."""
     from torch._functorch.partitioners import default_partition
 
+    change(joint_module)
     merge_views(joint_module.graph)
     drop_running_statistics(joint_module.graph)
     return default_partition(joint_module, joint_inputs, **options)

@@ -165,11 +165,15 @@ class Training(torch.nn.Module):
         return (F.scaled_dot_product_attention(q + 1, q, q, is_causal=True).sum(),)
 
 
+def keep(joint):
+    pass
+
+
 def test_steps_are_traced_too():
     with FakeTensorMode(allow_non_fake_inputs=True):
         q = torch.empty(2, 3, 5, 8, device="cpu", requires_grad=True)
         traced = []
-        aot.functional(torch.fx.symbolic_trace(Training()), [q], *[lambda gm, _: traced.append(gm) or gm.forward] * 3)
+        aot.functional(torch.fx.symbolic_trace(Training()), [q], *[lambda gm, _: traced.append(gm) or gm.forward] * 3, keep)
     assert traced
 
 
@@ -178,5 +182,5 @@ def test_graphs_are_traced_so():
         q = torch.empty(2, 3, 5, 8, device="cuda", dtype=torch.bfloat16)
         gm = torch.fx.symbolic_trace(Called())
         with Seen() as seen:
-            aot.functional(gm, [q], *[lambda gm, _: gm.forward] * 3)
+            aot.functional(gm, [q], *[lambda gm, _: gm.forward] * 3, keep)
     assert seen.masks and all(mask is None for mask in seen.masks)
