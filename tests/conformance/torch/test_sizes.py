@@ -254,6 +254,22 @@ def test_sizes_keep_no_memory_of_tensors():
     assert resident_bytes() - before < 100 << 20  # And not the 300 MB of what went in and came out.
 
 
+@torch.no_grad()
+def test_one_program_counts_steps(evaluated):  # noqa: F811
+    """Numbers that are no sizes; those below zero are compiled for."""
+    def function(x, step):
+        return x * step + (step - 3) // 2
+
+    compiled = torch.compile(function, backend="stoker", dynamic=True)
+    for step in (5, 7, 2, 1000, 1 << 22, 12, 3):
+        x = torch.randn(8, dtype=torch.float64)
+        torch.testing.assert_close(compiled(x, step), function(x, step))
+    assert len(evaluated) == 1
+    for step in (-3, -8, 5):
+        torch.testing.assert_close(compiled(x, step), function(x, step))
+    assert len(evaluated) == 3
+
+
 def test_a_size_that_is_read_as_a_number_may_become_zero():
     """As in masks of sliding windows."""
     def shifted(x):

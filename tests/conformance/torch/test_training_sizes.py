@@ -105,3 +105,20 @@ def test_gradients_at_random_are_as_eager_for_all_sizes(evaluated, seed):  # noq
             torch.manual_seed(length)
             results.append((*gradients(each, x, weight), torch.rand(1)))
         torch.testing.assert_close(*results, atol=1e-3, rtol=1e-3)
+
+
+def test_sizes_that_are_given_as_numbers_and_are_one_product(evaluated):  # noqa: F811
+    """As what resumes after a graph break is given them."""
+    def function(x, labels, rows, columns, others, more):
+        return F.cross_entropy(x.view(rows * columns, -1), labels.view(others * more))
+
+    compiled = torch.compile(function, backend=backend.stoker, dynamic=True)
+    for rows, columns, others in ((4, 6, 3), (5, 8, 10), (6, 6, 9), (7, 10, 5)):
+        x, labels = torch.randn(rows, columns, 5), torch.randint(0, 5, (others, rows * columns // others))
+        results = []
+        for each in (function, compiled):
+            given = x.clone().requires_grad_()
+            result = each(given, labels, *x.shape[:2], *labels.shape)
+            results.append((result, *torch.autograd.grad(result, given)))
+        torch.testing.assert_close(*results)
+    assert len(evaluated) == 2

@@ -8,7 +8,7 @@ text says the same.
 
 from typing import Any, NamedTuple
 
-from .dims import at, common_divisor, from_words, may_be_negative, symbol, to_words
+from .dims import at, common_divisor, from_words, may_be_negative, replaced, symbol, term, to_words
 
 LIMIT = 2**62  # No size is larger.
 
@@ -33,7 +33,8 @@ def condition_of(words):
 
 
 class Settled(Exception):
-    """From the beginning on, `symbol` has to be `meaning`: a number, or the number of another symbol in a tuple."""
+    """From the beginning on, `number`, of a symbol, has to be `meaning`: a number, or the number of another symbol in a tuple. Or
+    a product of symbols, a term of Dims, has to be another."""
 
     def __init__(self, number, meaning):
         super().__init__(f"s{number} is {meaning}")
@@ -56,6 +57,10 @@ class ByForm:
     def is_not_negative(dim):
         return not may_be_negative(dim)
 
+    @staticmethod
+    def in_terms_of_others(dim):
+        return dim
+
 
 class Assumptions:
     """`values`: of each symbol, in the call at hand. `settled`: {symbol: meaning} of what was Settled before."""
@@ -75,6 +80,13 @@ class Assumptions:
             return self.symbol(*meaning)
         return symbol(number, self) if meaning is None else meaning
 
+    def in_terms_of_others(self, dim):
+        """The same Dim, where a product is settled that it has."""
+        for key, meaning in self._settled.items():
+            if isinstance(key, tuple):
+                dim = replaced(dim, key, meaning)
+        return dim
+
     def conditions(self):
         """All that must hold, of each call."""
         bounds = []
@@ -87,7 +99,10 @@ class Assumptions:
             bounds.append(Condition(">=", symbol(number) - low))
             if high < LIMIT:
                 bounds.append(Condition(">=", high - symbol(number)))
-        return (*bounds, *self._others)
+        products = [
+            Condition("==", term(key, self) - term(meaning, self)) for key, meaning in self._settled.items()
+            if isinstance(key, tuple)]
+        return (*bounds, *products, *self._others)
 
     # ---- What Dim asks --------------------------------------------------------------------------
 
@@ -132,10 +147,13 @@ class Assumptions:
         line = _line(dim)
         if line is not None:
             raise Settled(line[0], self.values[line[0]])
-        if sorted(dim.terms.values()) == [-1, 1] and all(len(atoms) == 1 for atoms in dim.terms):
-            first, second = sorted(atoms[0] for atoms in dim.terms)
-            if first.kind == second.kind == "symbol":
-                raise Settled(second.a, (first.a,))
+        if sorted(dim.terms.values()) != [-1, 1] or () in dim.terms:
+            return
+        first, second = sorted(dim.terms)
+        if len(first) == len(second) == 1 and first[0].kind == second[0].kind == "symbol":
+            raise Settled(second[0].a, (first[0].a,))
+        if len(second) > 1 and second not in self._settled and all(atom.kind == "symbol" for atom in (*first, *second)):
+            raise Settled(second, first)
 
     def _narrowed(self, dim):
         """Makes the range of a symbol say that dim >= 0; False if that is nothing about one symbol."""

@@ -146,6 +146,10 @@ class Dim:
     def __rtruediv__(self, other):
         return other / int(self)
 
+    def settled(self):
+        """The same, in terms of what has to be said in terms of others."""
+        return self if self.assumptions is None else self.assumptions.in_terms_of_others(self)
+
     # ---- What follows from the symbols -----------------------------------------------------------
 
     def at(self, values):
@@ -285,6 +289,23 @@ def same(left, right):
     """Are two shapes equal whatever the symbols are? Assumes nothing, so that what may be equal is not."""
     return len(left) == len(right) and all(
         a == b if isinstance(a, int) and isinstance(b, int) else str(a) == str(b) for a, b in zip(left, right))
+
+
+def term(atoms, assumptions=None):
+    """The product of atoms."""
+    return Dim({atoms: 1}, assumptions)
+
+
+def replaced(value, atoms, others):
+    """With a product of these atoms for that one, wherever it is a factor."""
+    if not isinstance(value, Dim):
+        return value
+    terms = {}
+    for factors, coefficient in value.terms.items():
+        left = _without(factors, atoms)
+        factors = factors if left is None else _factors(left + others)
+        terms[factors] = terms.get(factors, 0) + coefficient
+    return _made(terms, value.assumptions)
 
 
 def common_divisor(dim):

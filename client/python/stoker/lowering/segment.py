@@ -5,15 +5,18 @@ import functools
 import torch
 
 from ..aten_ops import Unsupported
-from ..graph import dims
 from ..graph.dims import Dim
-from ..graph.layout import DTYPES, Layout, is_tensor, layout_of, row_major
+from ..graph.layout import DTYPES, is_tensor, layout_of, row_major
 from ..graph.program import Copy, EagerCall, Segment, SegmentInput, SegmentOutput
 from ..graph.text import GraphText, symbols_in
 from ..graph.values import Value
 from . import hosting, targets
 from .draws import may_draw
 from .mapping import Mapping, type_of
+
+
+# What a number may be that libstoker takes as a size, and one that an interpreter does.
+MOST_SAID, MOST_INTERPRETED = 1 << 42, 1 << 24
 
 
 class Level(Mapping):
@@ -158,27 +161,25 @@ class Level(Mapping):
         yield from copies
 
     def _saying(self, number, slot_of):
-        """(a call that gives an input which nothing reads, its Layout): it has the symbol as its size, where no other
-        input does. Unsupported for a number that is no tensor's size: it may be negative, or larger than memory."""
-        size = dims.symbol(number)
-        if not any(_has_in_memory(node.meta.get("val"), number) for node in self.lowering.gm.graph.nodes):
-            raise Unsupported(f"the number s{number}, which no tensor has as its size")
-        self.text.input("bool", (size,))
+        """(a call that gives an input without elements, its Layout): it has the symbol as a size, where no other input does.
+        Unsupported for what is no size of any tensor: a number that may be negative."""
+        given = next((
+            size for node in self.lowering.gm.graph.nodes for size in _sizes_of(node.meta.get("val"))
+            if isinstance(size, Dim) and size.symbol == number), None)
+        # An interpreter beside, for which nothing is drawn inside, counts up to it.
+        most = MOST_SAID if self.lowering.draws_inside else MOST_INTERPRETED
+        if given is None or not 0 <= given <= most:
+            raise Unsupported(f"the number s{number}, which is no size")
+        shape = (given, 0)
+        self.text.input("bool", shape)
         return EagerCall(
-            torch.ops.aten.empty.memory_format, ((size,),), {"dtype": torch.bool, "device": self.lowering.device},
-            slot_of(("size", number))), Layout((size,), (1,), (0,))
+            torch.ops.aten.empty.memory_format, (shape,), {"dtype": torch.bool, "device": self.lowering.device},
+            slot_of(("size", number))), row_major(shape)
 
 
-def _has_in_memory(value, number):
-    """Is it a tensor with a symbol as a size, and as many elements?"""
-    return is_tensor(value) and 0 not in [_unless_dim(size) for size in value.shape] and any(
-        isinstance(size, Dim) and size.symbol == number and _unless_dim(stride) != 0
-        for size, stride in zip(value.shape, value.stride()))
-
-
-def _unless_dim(size):
-    """Comparing one would be an assumption."""
-    return None if isinstance(size, Dim) else size
+def _sizes_of(value):
+    """Or the number itself."""
+    return value.shape if is_tensor(value) else (value,)
 
 
 def _symbols_of(inputs):

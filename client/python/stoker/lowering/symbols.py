@@ -174,7 +174,8 @@ def _offset_of(value, symbols):
 
 def _dim(size, symbols):
     try:
-        return dims.of_tree(tree_of(size), symbols)
+        found = dims.of_tree(tree_of(size), symbols)
     except (ValueError, KeyError) as error:
         let_through(error)
         raise Unsupported(f"a size that is not known: {error}") from None
+    return found.settled() if isinstance(found, dims.Dim) else found

@@ -119,6 +119,20 @@ def test_two_sizes_that_have_to_be_one_are_settled():
     assert fits == [True, False, False]
 
 
+def test_two_products_that_have_to_be_one_are_settled():
+    assumptions = Assumptions([4, 6, 3, 8])
+    symbols = [assumptions.symbol(number) for number in range(4)]
+    with pytest.raises(Settled) as settled:
+        bool(symbols[0] * symbols[1] == symbols[2] * symbols[3])
+    again = Assumptions([4, 6, 3, 8], {settled.value.number: settled.value.meaning})
+    first, second, third, fourth = (again.symbol(number) for number in range(4))
+    assert str((third * fourth * 2 * first + third).settled()) == "2*s0*s0*s1+s2"
+    assert (third * fourth).settled() == first * second
+    assert third * fourth == first * second  # What a rule multiplies is as it was.
+    fits = [all(c.holds(values) for c in again.conditions()) for values in ((4, 6, 3, 8), (4, 6, 2, 12), (4, 6, 4, 5))]
+    assert fits == [True, True, False]
+
+
 @pytest.mark.parametrize("rows, varies_on", [(MAX_VARYING_TERMS // 4, True), (MAX_VARYING_TERMS // 4 + 1, False)])
 def test_a_long_reduction_is_for_its_sizes_alone(rows, varies_on):
     """One loop would add all of it up; cut into parts, where their number is known, it is more accurate."""
