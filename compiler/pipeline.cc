@@ -79,6 +79,9 @@ Result<LoweredGraph> LowerGraph(const Graph& input, const LoweringTarget& to, La
   // After scaling: merged weights take no scale.
   STOKER_RETURN_IF_ERROR(Pass(MergeSiblings, "merge siblings"));
   STOKER_RETURN_IF_ERROR(Pass(MergeSummands, "merge summands"));
+  // After what merges products; before what would take a reduction along.
+  const auto pad_products = [&](const Graph& g) { return PadProducts(g, limits); };
+  STOKER_RETURN_IF_ERROR(Pass(pad_products, "pad products"));
   const auto split_reductions = [&](const Graph& g) { return SplitReductions(g, limits); };
   STOKER_RETURN_IF_ERROR(Pass(split_reductions, "split reductions"));
   STOKER_RETURN_IF_ERROR(Pass(Simplify, "simplify again"));  // What the passes above leave behind.

@@ -11,6 +11,13 @@ struct FusionLimits {
   // Matrix products of floats are calls of a library: it reads both factors where they lie, takes
   // along what MatmulOf names and nothing else, and runs in every call.
   bool products_are_calls = false;
+  // At multiples of how many bytes the rows of a matrix begin that the library multiplies best, and
+  // of how many their neighbours are that it loads at once.
+  std::int64_t product_row_bytes = 1;
+  // Products of so many operations, and so many for each byte of what has to be copied for that, are
+  // made of padded factors where narrow ones lie otherwise.
+  double min_padded_product = 0;
+  double min_padded_product_intensity = 0;
   // More nodes than this in one kernel cost more compile time than they save.
   std::size_t max_group_nodes = 256;
   // A value is computed again in the kernel that reads it, rather than stored and loaded, while

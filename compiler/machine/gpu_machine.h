@@ -97,7 +97,6 @@ struct GpuMachine final : Machine {
   bool runs_loops() const override { return false; }
   ProductLayout LayoutOf(const Product& product) const override;
   std::int64_t ProductWorkspaceBytes(std::optional<std::int64_t> numbers) const override;
-  std::int64_t ProductRowBytes() const override { return 16; }
 };
 
 // `target` must be a CUDA target. Unimplemented, naming the architecture, where the table here has

@@ -27,8 +27,6 @@ class Machine {
     (void)numbers;
     return 0;
   }
-  // At multiples of how many bytes the rows of a matrix begin that the library multiplies best.
-  virtual std::int64_t ProductRowBytes() const { return 1; }
 };
 
 // Unimplemented, naming the target, where this compiler has no machine for it.

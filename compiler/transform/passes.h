@@ -51,6 +51,11 @@ Result<Graph> MergeSiblings(const Graph& graph);
 // recurrent network) becomes one product, with the operands' terms side by side.
 Result<Graph> MergeSummands(const Graph& graph);
 
+// Where products are calls of a library that reads neighbours in pieces of so many bytes: narrow
+// factors of large products are padded with zeros along the dims along which they lie, to whole
+// pieces, and the product with them.
+Result<Graph> PadProducts(const Graph& graph, const FusionLimits& limits);
+
 // Reductions to one element of as many as `limits` says run in two phases, so that every core has a
 // part of the first.
 Result<Graph> SplitReductions(const Graph& graph, const FusionLimits& limits);

@@ -28,7 +28,8 @@ constexpr NamedPass kPasses[] = {
     {"expand_products", ExpandProducts},       {"split_product_dims", SplitProductDims},
     {"fold_constants", ForAny<FoldConstants>}, {"simplify", ForAny<Simplify>},
     {"fold_scaling", ForAny<FoldScaling>},     {"merge_siblings", ForAny<MergeSiblings>},
-    {"merge_summands", ForAny<MergeSummands>}, {"split_reductions", SplitReductions},
+    {"merge_summands", ForAny<MergeSummands>}, {"pad_products", PadProducts},
+    {"split_reductions", SplitReductions},
 };
 
 // The algorithm of each kernel, in order of their first launch.

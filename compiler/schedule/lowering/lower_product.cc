@@ -189,7 +189,7 @@ bool ContractionLowering::PaysToAlignRows(const ProductParts& parts,
   constexpr std::int64_t kMinBytes = 4 << 20;
   const DType factor = graph_.type(parts.contraction.node.results[0]).dtype;
   const DType result = graph_.type(parts.root).dtype;
-  const std::int64_t row_bytes = machine_.ProductRowBytes();
+  const std::int64_t row_bytes = machine_.fusion_limits().product_row_bytes;
   const auto is_aligned = [&](const SymDim& elements, DType dtype) {
     return SymDim::Mod(elements * SizeInBytes(dtype), row_bytes) == SymDim(0);
   };
@@ -210,7 +210,7 @@ std::optional<Layout> ContractionLowering::AlignedLayoutOf(const Group& group,
   Layout layout = OwnLayoutOf(group, parts);
   const TensorType& type = graph_.type(parts.root);
   if (type.shape[layout.order.back()] != dense.n) return std::nullopt;
-  layout.row_multiple = machine_.ProductRowBytes() / SizeInBytes(type.dtype);
+  layout.row_multiple = machine_.fusion_limits().product_row_bytes / SizeInBytes(type.dtype);
   return FitsProduct(group, parts, layout) ? std::optional(layout) : std::nullopt;
 }
 

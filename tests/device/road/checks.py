@@ -20,7 +20,7 @@ from torch.nn import functional as F
 import stoker
 from device.road.compare import WIDER, compare, compiled, errors_of, full_precision, judge, tensors
 from device.road.images import IMAGES
-from device.road.sizes import cases_of_sizes
+from device.road.sizes import cases_of_sizes, cases_of_training
 from device.road.workloads import MODELS
 
 DRAWS = 5
@@ -99,6 +99,7 @@ SMALL = {
     "transposed": (lambda x: (x.t() + 1).contiguous() * 2, [(123, 45)]),
     "sliced": (lambda x: torch.cat([x[:, ::2], x[:, 1::2]], 1).roll(3, 1), [(50, 64)]),
     "linear": (lambda x, w, b: F.relu(F.linear(x, w, b)) + 1, [(70, 96), (33, 96), (33,)]),
+    "odd_columns": (lambda x, w: (x @ w.t()).log_softmax(-1), [(1030, 520), (2049, 520)]),
     "products": (lambda x, y: ((x + 1) @ (y * 2)).tanh().sum(-1), [(4, 30, 40), (4, 40, 50)]),
     "convolution": (lambda x, w, b: F.conv2d(x + 1, w, b, padding=1, stride=2).relu(), [(2, 8, 33, 33), (16, 8, 3, 3), (16,)]),
     "depthwise": (lambda x, w: F.conv2d(x + 1, w, padding=1, groups=16).relu(), [(2, 16, 20, 20), (16, 1, 3, 3)]),
@@ -493,6 +494,7 @@ def cases(device):
                         MODELS[name], dtype, device, training, mode))
     yield from cases_of_images(device)
     yield from cases_of_sizes(device)
+    yield from cases_of_training(device)
 
 
 def cases_of_images(device):

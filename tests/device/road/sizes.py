@@ -23,6 +23,36 @@ def cases_of_sizes(device):
                 sizes_vary, MODELS[name], sizes, device, mode)
 
 
+def cases_of_training(device):
+    for name in ("bert", "gpt2", "vit"):
+        yield f"sizes {name} training", functools.partial(training_sizes_vary, MODELS[name], CHECKED[name], device)
+
+
+def training_sizes_vary(workload, sizes, device):
+    dtype = torch.bfloat16
+    model, (like,) = workload.build(dtype, device)
+    inputs = [_input(like, size, device) for size in sizes]
+    wide = copy.deepcopy(model).to(WIDER[dtype])
+    faster, before = compiled(model), len(stoker.compiles())
+    found, eager, wider = [], [], []
+    for x in inputs:
+        found += _gradients(faster, model, x)
+        eager += _gradients(model, model, x)
+        wider += _gradients(wide, wide, x.to(WIDER[dtype]) if x.is_floating_point() else x)
+    compiles = len(stoker.compiles()) - before
+    if compiles > 2 * MOST_COMPILES:  # Forward and backward.
+        raise AssertionError(f"{compiles} compiles")
+    return compare(found, eager, wider, dtype)
+
+
+def _gradients(called, model, x):
+    """Beside the result."""
+    model.zero_grad()
+    result = called(x)
+    (result.float() - 1).square().mean().backward()
+    return [result.detach().clone(), *(each.grad.clone() for each in model.parameters() if each.grad is not None)]
+
+
 def sizes_vary(workload, sizes, device, mode):
     dtype = torch.bfloat16
     model, (like,) = workload.build(dtype, device)
