@@ -14,8 +14,8 @@ struct FusionLimits {
   // At multiples of how many bytes the rows of a matrix begin that the library multiplies best, and
   // of how many their neighbours are that it loads at once.
   std::int64_t product_row_bytes = 1;
-  // Products of so many operations, and so many for each byte of what has to be copied for that, are
-  // made of padded factors where narrow ones lie otherwise.
+  // Products of so many operations, and so many for each byte of what has to be copied for that,
+  // are made of padded factors where narrow ones lie otherwise.
   double min_padded_product = 0;
   double min_padded_product_intensity = 0;
   // More nodes than this in one kernel cost more compile time than they save.

@@ -57,8 +57,8 @@ FusionLimits FusionLimitsOf(const GpuMachine& machine) {
   // What is not set here has not been measured on a GPU, and is as on CPUs.
   FusionLimits limits;
   limits.products_are_calls = true;
-  // One H200, bf16: 120 TFLOP/s where rows are of an odd number of elements, 600 where they are not;
-  // a copy reads and writes 4 TB/s, and takes a launch (notes/0004).
+  // One H200, bf16: 120 TFLOP/s where rows are of an odd number of elements, 600 where they are
+  // not; a copy reads and writes 4 TB/s, and takes a launch (notes/0004).
   limits.product_row_bytes = 16;
   limits.min_padded_product = 2e9;
   limits.min_padded_product_intensity = 75;

@@ -14,7 +14,7 @@ from stoker.lowering import targets
 from stoker.lowering.lower import lower, need_numbers
 from stoker.runtime.convolutions.fused import FUSED
 from test_cuda_lowering import as_on_a_gpu, channels_last, graph_of, texts_of
-from test_cuda_transformers import for_all_sizes, traced as compiled
+from test_cuda_transformers import for_all_sizes, graphs_of, traced as compiled
 from test_lowering import calls_of
 
 BF16 = torch.bfloat16
@@ -294,3 +294,31 @@ def test_an_image_of_one_place_needs_no_number(monkeypatch):
     assert not need_numbers(graph)
     program = for_all_sizes(graph)
     assert program.symbols and taken_of(program) == [False, True] and not program.fallbacks
+
+
+def on_gpu(graph):
+    """What was traced on the CPU."""
+    def moved(value):
+        if isinstance(value, torch.Tensor):
+            with value.fake_mode:
+                return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device="cuda")
+        return type(value)(map(moved, value)) if isinstance(value, (list, tuple)) else value
+
+    for node in graph.graph.nodes:
+        if "val" in node.meta:
+            node.meta["val"] = moved(node.meta["val"])
+
+
+def test_gradients_are_calls_for_any_batch(monkeypatch):
+    """What has no kernel asks for no numbers."""
+    as_on_a_gpu(monkeypatch)
+    monkeypatch.setattr(targets, "device_of", lambda gm: torch.device("cuda"))
+    graphs = graphs_of(
+        lambda: nn.Conv2d(3, 8, 3, padding=1, stride=2), [torch.zeros(4, 3, 9, 8, dtype=BF16)], [0], "cpu")
+    for graph in graphs:
+        on_gpu(graph)
+    programs = [for_all_sizes(graph) for graph in graphs]
+    assert len(programs) == 2
+    for program in programs:
+        assert program.symbols and not program.fallbacks
+        assert all(condition.relation == ">=" for condition in program.conditions)

@@ -24,7 +24,7 @@ def cases_of_sizes(device):
 
 
 def cases_of_training(device):
-    for name in ("bert", "gpt2", "vit"):
+    for name in ("bert", "gpt2", "vit", "resnet50"):
         yield f"sizes {name} training", functools.partial(training_sizes_vary, MODELS[name], CHECKED[name], device)
 
 

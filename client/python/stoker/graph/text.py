@@ -54,6 +54,10 @@ class GraphText:
         self._checks = []  # (Value made with the indices, their Value, IndexCheck)
         self._made = {}  # Everything about a node but its results -> Node.
 
+    def _require_kernel(self, op):
+        if op in self._absent:
+            raise NoKernel(f"there is no kernel for {op}")
+
     def input(self, dtype, shape, parameter=False):
         value = Value(None, dtype, tuple(shape))
         self.inputs.append((value, parameter))
@@ -61,8 +65,7 @@ class GraphText:
 
     def nodes(self, op, operands, attributes, types):
         """Adds a node with several results."""
-        if op in self._absent:
-            raise NoKernel(f"there is no kernel for {op}")
+        self._require_kernel(op)
         key = (op, tuple(map(id, operands)), attributes, types)
         node = self._made.get(key)
         if node is None:
@@ -341,6 +344,7 @@ class GraphText:
         return self.dot(a, b, batch, [a.rank - 1], batch, [b.rank - 2])
 
     def convolution(self, x, w, strides, low, high, dilation, lhs_dilation, groups):
+        self._require_kernel("convolution")  # Whoever has none asks for no numbers.
         for image in (x, w):  # There is a kernel for each size of images.
             numbers(image.shape[1:])
         strides, low, high, dilation, lhs_dilation = (numbers(each) for each in (strides, low, high, dilation, lhs_dilation))
@@ -396,6 +400,7 @@ class GraphText:
         return self.nodes("sort", tuple(operands), attributes, tuple(x.type for x in operands))
 
     def top_k(self, x, k, largest):
+        self._require_kernel("top_k")
         k = int(k)
         shape = x.shape[:-1] + (k,)
         attributes = f' {{k={k}, largest={number(largest, "bool")}}}'
