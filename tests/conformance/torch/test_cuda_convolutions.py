@@ -275,6 +275,28 @@ def test_batches_of_any_size_take_along_the_same(monkeypatch):
     assert taken_of(program) == [False, True] and not any(condition.relation == "==" for condition in program.conditions)
 
 
+class Halved(nn.Module):
+    """Twice, so that a size is a quotient of one."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(), Block()])
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(F.max_pool2d(x, 3, 2, 1))
+        return x
+
+
+def test_images_of_any_size_take_along_the_same(monkeypatch):
+    as_on_a_gpu(monkeypatch)
+    image = torch.zeros(4, 24, 33, 46, dtype=BF16).to(memory_format=torch.channels_last)
+    program = for_all_sizes(compiled(Halved, image, varying=[0, 2, 3]))
+    assert program.symbols and not program.fallbacks and taken_of(program) == [False, True] * 2
+    assert not any(condition.relation == "==" for condition in program.conditions)
+    assert program.fits((2, 224, 512)) and program.fits((7, 47, 30))
+
+
 class Pooled(nn.Module):
     """PyTorch says by as_strided how an image of one place lies."""
 

@@ -338,3 +338,14 @@ def test_strides_of_a_pooled_image_cut_nothing(monkeypatch):
     program = lowered(
         lambda x: F.adaptive_avg_pool2d(x.relu(), 1).flatten(1) * 2, channels_last(2, 16, 7, 9), dtype=torch.bfloat16)
     assert operators_of(program) == ([], []) and not program.fallbacks
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_norm_by_running_statistics_keeps_them_for_the_backward(dtype):
+    """On GPUs; on the CPU it keeps nothing."""
+    program = lowered(
+        lambda x, *v: torch.ops.aten._native_batch_norm_legit_no_training(x, *v, 0.1, 1e-5), (2, 8, 5, 3), *[(8,)] * 4, dtype=dtype)
+    assert operators_of(program) == ([], []) and not program.fallbacks
+    made = [step for step in program.steps if not isinstance(step, Segment)]
+    made += [output for step in program.steps if isinstance(step, Segment) for output in step.outputs]
+    assert sorted(tuple(each.layout.shape) for each in made) == [(2, 8, 5, 3), (8,), (8,)]

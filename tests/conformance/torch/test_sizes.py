@@ -79,6 +79,12 @@ FUNCTIONS = {
     "two_sizes_that_are_one": (lambda x, y: x + y, [[torch.randn(n, 4), torch.randn(n, 4)] for n in (2, 5, 9)], 1),
     # A kernel is for one size of images, whatever their number. The graph of 8x9 is traced for any height and width.
     "images": (lambda x: IMAGE(x), of_shapes((2, 3, 8, 8), (5, 3, 8, 8), (9, 3, 8, 8), (5, 3, 9, 8), (2, 3, 9, 8)), 3),
+    **{f"pooled_{name}": (function, of_shapes((2, 3, 9, 12), (3, 3, 10, 11), (2, 3, 13, 8), (4, 3, 16, 15), (2, 3, 6, 9)), segments)
+       for name, function, segments in (
+           ("by_maxima", lambda x: torch.nn.functional.max_pool2d(x.sin(), 3, 2, 1), 1),
+           ("by_means", lambda x: torch.nn.functional.avg_pool2d(x.sin(), 3, 2, 1), 1),
+           ("by_means_of_its_own", lambda x: torch.nn.functional.avg_pool2d(x.sin(), (3, 2), 2, 1, count_include_pad=False), 1),
+           ("rounded_up", lambda x: torch.nn.functional.avg_pool2d(x.sin(), 2, 3, 1, ceil_mode=True), 3))},
     "padded": (lambda x: torch.nn.functional.pad(x, (x.shape[0], 0)) + 1, of_shapes(*ROWS), 1),
     # One program for all lengths, and a part for each. Two numbers of rows make no difference.
     "part": (heard, of_shapes(*((rows, 8, length) for length in LENGTHS for rows in (2, 3))), 11),

@@ -75,16 +75,17 @@ def _batch_norm_inference(g, out, x, weight, bias, mean, variance, eps):
     _require_vectors(weight, bias, mean, variance)
     dtype = compute_dtype(x.dtype)
     per_channel = (x.shape[1],) + (1,) * (x.rank - 2)
-    scale = g.unary("rsqrt", g.with_scalar("add", g.convert(variance, dtype), eps))
+    scale = inverse = g.unary("rsqrt", g.with_scalar("add", g.convert(variance, dtype), eps))
     if weight is not None:
         scale = g.binary("multiply", scale, g.convert(weight, dtype))
     shift = g.unary("negate", g.binary("multiply", g.convert(mean, dtype), scale))
     if bias is not None:
         shift = g.binary("add", shift, g.convert(bias, dtype))
     result = _affine(g, g.convert(x, dtype), scale, shift, per_channel)
-    nothing = tuple(
-        one and g.constant_like(0, one) for one in out[1:] if one is None or 0 in one.shape)
-    return (g.convert(result, out[0].dtype), *nothing)
+    kept = tuple(  # For the backward: on the CPU, nothing.
+        one and (g.constant_like(0, one) if 0 in one.shape else g.convert(each, one.dtype))
+        for one, each in zip(out[1:], (mean, inverse)))
+    return (g.convert(result, out[0].dtype), *kept)
 
 
 @rule("_native_batch_norm_legit_no_training")

@@ -2,12 +2,26 @@
 
 from math import inf, prod
 
+from ..graph.dims import Dim, same
 from ..graph.values import INTEGER_LIMITS
 from .indexing import taken_at
 from .rules.registry import Unsupported, compute_dtype, pair, rule
 
 # Places of one window that are compared one by one, to know which was the largest.
 MAX_PLACES = 64
+
+
+def _behind(outputs, step, extent, gap, size, low):
+    """How much padding is read behind a dim. A rounded-up output size reads beyond what is before it, a rounded-down one, maybe,
+    not all of the input: as that depends on a size that varies, there is as much as before."""
+    window = (extent - 1) * gap + 1
+    if isinstance(size, Dim) and same((outputs,), ((size + 2 * low - window) // step + 1,)):
+        return low
+    return max(0, (outputs - 1) * step + window - size - low)
+
+
+def _lowest(x):
+    return -inf if x.is_float else INTEGER_LIMITS[x.dtype][0]
 
 
 class Window:
@@ -21,11 +35,8 @@ class Window:
         self.dilation = pair(dilation, count)
         self.sizes = x.shape[-count:]
         self.outputs = shape[-count:]
-        # A rounded-up output size reads beyond the padding, a rounded-down one not all of the input.
         self.high = [
-            max(0, (outputs - 1) * step + (extent - 1) * gap + 1 - size - low)
-            for outputs, step, extent, gap, size, low in zip(
-                self.outputs, self.stride, self.kernel, self.dilation, self.sizes, self.padding)]
+            _behind(*each) for each in zip(self.outputs, self.stride, self.kernel, self.dilation, self.sizes, self.padding)]
 
     def rows(self, dim):
         """The places that each window looks at along a dim."""
@@ -38,18 +49,32 @@ class Window:
     def reduce(self, g, kind, x):
         lead = x.rank - self.count
         one, zero = [1] * lead, [0] * lead
+        varying = [high if isinstance(high, Dim) else 0 for high in self.high]  # A window says numbers.
+        nothing = 0 if kind == "add" else _lowest(x)
+        x = g.pad(x, g.constant(nothing, x.dtype), zero + [0] * self.count, zero + varying)
+        high = [0 if isinstance(high, Dim) else high for high in self.high]
         return g.reduce_window(
-            kind, x, one + self.kernel, one + self.stride, zero + self.padding, zero + self.high,
-            one + self.dilation)
+            kind, x, one + self.kernel, one + self.stride, zero + self.padding, zero + high, one + self.dilation)
 
-    def counts(self, dim, include_padding):
-        """How many elements each place along a dim averages over."""
+    def counts(self, g, dim, include_padding):
+        """How many elements each place along a dim averages over: a number, where they are as many, or a vector."""
         size, low, step, extent = (
             values[dim] for values in (self.sizes, self.padding, self.stride, self.kernel))
         begin, end = (-low, size + low) if include_padding else (0, size)
-        return [
+        if isinstance(self.outputs[dim], Dim):
+            high = self.high[dim]
+            is_inside = (include_padding or not low) and type(high) is int and high == low
+            return extent if is_inside else self._counted(g, dim, begin, end)
+        counts = [
             min(place * step - low + extent, end) - max(place * step - low, begin)
             for place in range(self.outputs[dim])]
+        return counts[0] if len(set(counts)) == 1 else g.vector(counts, "i64")
+
+    def _counted(self, g, dim, begin, end):
+        places = g.iota(0, "i64", (self.outputs[dim],))
+        first = g.with_scalar("subtract", g.with_scalar("multiply", places, self.stride[dim]), self.padding[dim])
+        last = g.with_scalar("minimum", g.with_scalar("add", first, self.kernel[dim]), end)
+        return g.binary("subtract", last, g.with_scalar("maximum", first, begin))
 
 
 # ---- The largest of each window, and its place -----------------------------------------------------
@@ -64,7 +89,7 @@ def _largest(g, x, windows):
     extents = [len(rows[0]) for rows in windows]
     if prod(extents) > MAX_PLACES:
         raise Unsupported(f"the places of the maxima in windows of {prod(extents)} elements")
-    lowest = -inf if x.is_float else INTEGER_LIMITS[x.dtype][0]
+    lowest = _lowest(x)
     low = [max(0, -min(map(min, rows))) for rows in windows]
     high = [max(0, max(map(max, rows)) + 1 - size) for rows, size in zip(windows, sizes)]
     x = g.pad(x, g.constant(lowest, x.dtype), [0] * lead + low, [0] * lead + high)
@@ -189,13 +214,12 @@ rule("max_unpool3d")(_max_unpool(3))
 
 def _divided(g, x, window, include_padding):
     """x, which has the windows' shape, by how many elements each window averages over."""
-    counts = [window.counts(dim, include_padding) for dim in range(window.count)]
-    if all(len(set(values)) == 1 for values in counts):
-        return g.with_scalar("divide", x, prod(values[0] for values in counts))
-    divisor = None
-    for dim, values in enumerate(counts):
-        along = g.broadcast_in_dim(g.vector(values, x.dtype), [x.rank - window.count + dim], x.shape)
-        divisor = along if divisor is None else g.binary("multiply", divisor, along)
+    counts = [window.counts(g, dim, include_padding) for dim in range(window.count)]
+    divisor = g.constant(prod(count for count in counts if isinstance(count, int)), x.dtype, x.shape)
+    for dim, count in enumerate(counts):
+        if not isinstance(count, int):
+            along = g.broadcast_in_dim(g.convert(count, x.dtype), [x.rank - window.count + dim], x.shape)
+            divisor = g.binary("multiply", divisor, along)
     return g.binary("divide", x, divisor)
 
 

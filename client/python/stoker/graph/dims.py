@@ -237,8 +237,22 @@ def _divided(a, factors, scale, assumptions):
             rest[atoms] = coefficient % scale
     result = _made(whole, assumptions)
     if any(rest):  # A constant alone is less than the divisor.
-        result = _atom("floordiv", _made(rest, assumptions), scale, assumptions) + result
+        result = _quotient(rest, scale, assumptions) + result
     return result
+
+
+def _quotient(terms, divisor, assumptions):
+    """Of what has no whole multiples of a constant: without common divisors, and of a quotient as one of what it is of."""
+    common = gcd(divisor, *(coefficient for atoms, coefficient in terms.items() if atoms))
+    dividend = _made({atoms: coefficient // common for atoms, coefficient in terms.items()}, assumptions)
+    divisor //= common
+    if divisor == 1:
+        return dividend
+    atoms = [atoms for atoms in dividend.terms if atoms]
+    inner = atoms[0][0] if len(atoms) == 1 and len(atoms[0]) == 1 and dividend.terms[atoms[0]] == 1 else None
+    if inner is not None and inner.kind == "floordiv" and isinstance(inner.b, int) and inner.b > 0:
+        return floordiv(inner.a + inner.b * dividend.terms.get((), 0), inner.b * divisor, assumptions)
+    return _atom("floordiv", dividend, divisor, assumptions)
 
 
 def _without(atoms, factors):

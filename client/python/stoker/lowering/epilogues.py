@@ -47,7 +47,7 @@ class _Chain(NamedTuple):
 
 
 def fused(gm):
-    """The graph, or one that computes the same with such calls. Of sizes only that of the batch may vary."""
+    """The graph, or one that computes the same with such calls, for batches of any size, of images of any size."""
     if not any(_is_fusible(node) for node in gm.graph.nodes):
         return gm
     gm = copy_of(gm)
@@ -77,7 +77,7 @@ def _is_fusible(node):
 
 
 def _is_plain(node):
-    """Is it a convolution of a batch of images of known sizes, with channels, whose window says how it moves in each dim?"""
+    """Is it a convolution of a batch of images, with channels of known number, whose window says how it moves in each dim?"""
     if node.target is not aten.convolution.default or not is_tensor(node.meta["val"]):
         return False
     image, weight, result = (each.meta["val"] for each in (*node.args[:2], node))
@@ -85,15 +85,12 @@ def _is_plain(node):
         result.dtype in _DTYPES and len(result.shape) in _LAYOUTS and not node.args[6]
         and all(len(sizes) == len(result.shape) - 2 for sizes in node.args[3:6])
         and len(image.shape) == len(weight.shape) == len(result.shape)
-        and all(_is_batch(value.shape[0]) and _are_sizes(value.shape[1:]) for value in (image, weight, result)))
+        and all(_is_known(size) for size in (image.shape[1], *weight.shape, result.shape[1]))
+        and all(isinstance(size, Dim) or _is_known(size) for size in (*image.shape, *result.shape)))
 
 
-def _is_batch(size):
-    return isinstance(size, Dim) or _are_sizes((size,))
-
-
-def _are_sizes(sizes):
-    return all(type(size) is int and size > 0 for size in sizes)
+def _is_known(size):
+    return type(size) is int and size > 0
 
 
 def _lies_channels_last(value):
