@@ -210,6 +210,16 @@ def test_programs_of_the_same_operators_share_nothing_but_what_is_the_same(site,
     assert result["counters"]["captures.hit"] == 1 and not result["counters"].get("graphs_eager")
 
 
+@pytest.mark.parametrize("name", ["scaled", "inherited", "by_default"])
+def test_numbers_that_classes_and_functions_hold_are_read_in_the_next_process(site, name):
+    """Where sizes vary they are inputs of the graph, of which Dynamo's guards on sizes say what they are."""
+    first = job(site, "sized_job.py", "torch", f"{name}:float32:6")
+    assert first["wrong"] == [] and not any(key.startswith("captures.local") for key in first["counters"])
+    second = job(site, "sized_job.py", "torch", f"{name}:float32:6")
+    assert second["wrong"] == [] and second["counters"]["captures.hit"] == first["counters"]["captures.recorded"]
+    assert "captures.recorded" not in second["counters"]
+
+
 def test_a_forward_that_was_compiled_in_place_starts_warm(site):
     for outcome in ("captures.recorded", "captures.hit"):
         counters = job(site, "compiled_forward_job.py")

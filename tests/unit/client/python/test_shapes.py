@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from stoker.captures.premises.shapes import compile_expressions, signs_of_zeros, with_modules
+from stoker.captures.premises.shapes import check_expression, compile_expressions, signs_of_zeros, with_modules
 from stoker.captures.words.paths import Scope
+from stoker.captures.words.values import NotPortable
 
 
 @pytest.mark.parametrize("traced, other", [(0.0, -0.0), (-0.0, 0.0)])
@@ -43,6 +44,34 @@ def test_numbers_may_lie_in_what_globals_hold():
     assert first_failure({"n": 3}) == "not math.isnan(G['c'].scale)"
     holder.scale = 3.0
     assert first_failure({"n": 3}) == "G['c'].scale != L['n']"
+
+
+class Held:
+    scale = 2.0
+
+
+class Heir(Held):
+    pass
+
+
+def with_defaults(x, factor=0.5, *, shift=0.25):
+    return x * factor + shift
+
+
+@pytest.mark.parametrize("expression", [
+    "dict(type(L['c']).__mro__[1].__dict__)['scale'] == 2.0", "L['f'].__defaults__[0] == 0.5",
+    "L['f'].__kwdefaults__['shift'] == 0.25"])
+def test_numbers_may_lie_in_classes_and_defaults(expression):
+    assert compile_expressions([expression], {})({"c": Heir(), "f": with_defaults}) is None
+    assert compile_expressions([expression], {})({"c": Held(), "f": len}) == expression
+
+
+@pytest.mark.parametrize("expression", [
+    "type('a', (), {})", "dict(a=1)", "L['c'].__class__", "L['f'].__globals__['x'] == 1", "L['f'].__code__", "print(1)",
+    "type(L['c']).mro()", "[each for each in L['c']]"])
+def test_what_guards_do_not_do_is_refused(expression):
+    with pytest.raises(NotPortable):
+        check_expression(expression)
 
 
 def test_modules_under_names_of_dynamo_are_read_by_their_own():

@@ -13,6 +13,9 @@ from ..words.values import NotPortable
 
 MAX_LENGTH = 10000
 _METHODS = frozenset(("size", "stride", "storage_offset", "item", "isnan"))
+# By which Dynamo says how it reads what a class holds, and what a function is given where a call gives nothing.
+_OF_ONE = ("dict", "type")
+_INTERNAL = frozenset(("__defaults__", "__dict__", "__kwdefaults__", "__mro__"))
 _ROOTS = ("L", "G", "M")
 _FROM_NUMPY = "___from_numpy"
 _NODES = (
@@ -24,7 +27,7 @@ _SAME_SIGN = "___same_sign"
 FUNCTIONS = {
     _SAME_SIGN: lambda a, b: math.copysign(1, a) == math.copysign(1, b), "Eq": lambda a, b: a == b, "Ne": lambda a, b: a != b, "Mod": lambda a, b: a % b,
     "PythonMod": lambda a, b: a % b, "FloorDiv": lambda a, b: a // b, "Max": max, "Min": min,
-    "max": max, "min": min, "___as_tensor": as_tensor_in_full_precision, "int": int,
+    "max": max, "min": min, "___as_tensor": as_tensor_in_full_precision, "int": int, "dict": dict, "type": type,
     "ceil": math.ceil, "floor": math.floor, "math": types.SimpleNamespace(isnan=math.isnan), _FROM_NUMPY: array_as_tensor}
 
 
@@ -42,9 +45,9 @@ def check_expression(expression):
             raise NotPortable(f"a guard on sizes with {type(node).__name__}")
         if isinstance(node, ast.Name) and node.id not in _ROOTS and node.id not in FUNCTIONS:
             raise NotPortable(f"a guard on sizes with the name {node.id}")
-        if isinstance(node, ast.Call) and not _is_allowed(node.func):
+        if isinstance(node, ast.Call) and not _is_allowed(node):
             raise NotPortable(f"a guard on sizes that calls {ast.unparse(node.func)}")
-        if isinstance(node, ast.Attribute) and node.attr.startswith("__"):
+        if isinstance(node, ast.Attribute) and node.attr.startswith("__") and node.attr not in _INTERNAL:
             raise NotPortable("a guard on sizes with an internal attribute")
     return tree
 
@@ -81,10 +84,11 @@ def _names(local_values, global_values):
     return {**FUNCTIONS, "L": local_values, "G": global_values, "M": sys.modules, "__builtins__": {}}
 
 
-def _is_allowed(function):
-    if isinstance(function, ast.Attribute):
-        return function.attr in _METHODS
-    return isinstance(function, ast.Name) and function.id in FUNCTIONS
+def _is_allowed(call):
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr in _METHODS
+    takes_one = len(call.args) == 1 and not call.keywords
+    return isinstance(call.func, ast.Name) and call.func.id in FUNCTIONS and (takes_one or call.func.id not in _OF_ONE)
 
 
 def compile_expressions(expressions, global_values):
