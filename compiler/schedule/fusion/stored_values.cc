@@ -38,6 +38,11 @@ class StorageDecision {
   bool IsOfProduct(NodeId node_id) const {
     return graph_.node(HeroOf(node_id)).kind == OpKind::kDotGeneral;
   }
+  // Of what a product's group makes.
+  DType ResultTypeOf(NodeId node_id) const {
+    const Group& group = grouping_.groups[grouping_.group_of[node_id]];
+    return graph_.type(graph_.node(group.nodes.back()).results[0]).dtype;
+  }
 
   const Graph& graph_;
   const Reads& reads_;
@@ -73,8 +78,11 @@ int StorageDecision::RecomputeCost(NodeId node_id) const {
 bool StorageDecision::CanRecompute(NodeId node_id, const Read& read) const {
   const Node& reader = graph_.node(read.reader);
   if (limits_.products_are_calls && IsOfProduct(read.reader)) {
-    // A library reads memory alone, of either type.
-    return graph_.node(node_id).kind == OpKind::kConvert && read.reader != HeroOf(read.reader) &&
+    // A library reads memory alone, of the result's type: what is converted from that it need not
+    // be.
+    const Node& node = graph_.node(node_id);
+    return node.kind == OpKind::kConvert && read.reader != HeroOf(read.reader) &&
+           graph_.type(node.operands[0]).dtype == ResultTypeOf(read.reader) &&
            cost_[read.source] <= kMaxConvertCost;
   }
   if (ReadsThroughAddress(graph_, reader, read.operand)) {
