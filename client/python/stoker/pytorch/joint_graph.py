@@ -8,8 +8,8 @@ _VIEWS = frozenset((
 
 
 def part(change, joint_module, joint_inputs, **options):
-    """change(graph module) comes first. As AOTAutograd does by default: the backward gets what it reads of the forward. A weight of 32 steps, transposed
-    in each, it would get 32 times, and not know that it is one."""
+    """As AOTAutograd does by default, after change(graph module): the backward gets what it reads of the forward. A weight of 32
+    steps, transposed in each, it would get 32 times, and not know that it is one."""
     from torch._functorch.partitioners import default_partition
 
     change(joint_module)
