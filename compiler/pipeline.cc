@@ -112,6 +112,12 @@ Result<PipelineResult> RunPipeline(const Graph& graph, const Target& target,
   Laps laps(span);
   STOKER_TRY(LoweredGraph lowered, LowerGraph(graph, {target, *machine, options}, laps));
   MemoryPlan memory = PlanMemory(lowered.groups.program);
+  for (const SymDim* bytes :
+       {&memory.arena_bytes, &memory.prepared_bytes, &memory.prepare_arena_bytes}) {
+    if (bytes->IsOverflow()) {
+      return Unimplemented("The graph's sizes are too involved to say how much memory it takes.");
+    }
+  }
   laps.End("plan memory");
   return PipelineResult{std::move(lowered.graph), std::move(lowered.grouping),
                         std::move(lowered.groups.program), std::move(lowered.groups.kernels),

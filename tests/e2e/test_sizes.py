@@ -56,6 +56,15 @@ def test_training_by_many_lengths_is_one_program_each_way(site, name):
     assert site.stats()["compiles"] == 2
 
 
+def test_numbers_that_are_too_much_are_eagers_and_nothing_is_lost(site):
+    """A type that does not hold one raises, a division by zero is the program's, and what 64 bits do not hold Python computes."""
+    done = subprocess.run(
+        [forked.python(), str(HERE / "numbers_job.py")], env=site.env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == {"wrong": [], "lost": 0}
+    assert "bug in Stoker" not in done.stderr
+
+
 def run_in_parts(site, lengths):
     result = run_job(site, "parts_job.py", lengths)
     assert result["wrong"] == [] and result["fallbacks"] == ["aten.igamma.default"], result

@@ -276,6 +276,42 @@ def test_one_program_counts_steps(evaluated):  # noqa: F811
     assert len(evaluated) == 3
 
 
+STEPS = {
+    "clamp": lambda x, n: x.clamp(max=n) + x.clamp(n - 9, n + 1),
+    "compare": lambda x, n: (x > n) | (x == n) | (n <= x),
+    "alpha": lambda x, n: torch.add(x, x, alpha=n) - torch.sub(x, x.sin(), alpha=n),
+    "absolute": lambda x, n: x + abs(n - 4) * abs(n),
+    "chosen": lambda x, n: torch.where(x > 0, x, n).masked_fill(x < -1, n),
+    "quotient": lambda x, n: x / n + x // n + x % n,
+    "whole": lambda x, n: x.long() * n - (x.long() << n) + torch.full((2,), n, dtype=torch.int32).sum(),
+}
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", STEPS)
+def test_operators_take_numbers_of_any_size(evaluated, name):  # noqa: F811
+    compiled = torch.compile(STEPS[name], backend="stoker", dynamic=True)
+    x = torch.randn(4, 6) * 9
+    for step in (5, 7, 2, 12, 3):
+        torch.testing.assert_close(compiled(x, step), STEPS[name](x, step))
+    assert len(evaluated) == 1
+
+
+def test_sizes_that_are_multiples_of_sums_are_numbers(evaluated):  # noqa: F811
+    def function(x):
+        n = x.shape[-1] // 2 + 2
+        return torch.nn.functional.pad(x[..., :n], (0, (-n) % 3)).unflatten(-1, (-1, 3)).sum(-1)[0]
+
+    compiled = torch.compile(function, backend="stoker", dynamic=True)
+    for shape in ((5, 7), (9, 16), (4, 11)):
+        gradients = []
+        for each in (function, compiled):
+            x = torch.linspace(-1, 1, shape[0] * shape[1]).view(shape).requires_grad_()
+            gradients.append(torch.autograd.grad(each(x).square().sum(), x))
+        torch.testing.assert_close(*gradients)
+    assert len(evaluated) == 2
+
+
 def test_a_size_that_is_read_as_a_number_may_become_zero():
     """As in masks of sliding windows."""
     def shifted(x):

@@ -2,7 +2,8 @@
 
 import math
 
-from ..graph.values import FLOATS, Value, element_of
+from ..graph.dims import MOST_COUNTED, Dim
+from ..graph.values import FLOATS, LARGEST_FLOATS, Value, element_of
 from .rules.formulas import formula, formula_of_all
 from .rules.registry import Unsupported, as_value, compute_dtype, promote, rule
 
@@ -22,7 +23,9 @@ def with_wide_scalar(g, out, x, y):
 
 
 def require_in_range(number, dtype):
-    """Unsupported for a finite number that overflows in the float: PyTorch refuses it."""
+    """Unsupported for a finite number that overflows in the float: PyTorch refuses it. No size does in wide ones."""
+    if isinstance(number, Dim) and LARGEST_FLOATS.get(dtype, 0) > MOST_COUNTED:
+        return
     if dtype in FLOATS and math.isfinite(number) and math.isinf(element_of(number, dtype)):
         raise Unsupported(f"{number} as {dtype}")
 

@@ -6,8 +6,11 @@ taken for a number, asks its Assumptions, which decide and note what the answer 
 """
 
 from functools import reduce
-from math import gcd
+from math import gcd, isinf
 from typing import Any, NamedTuple
+
+
+MOST_COUNTED = 2**63 - 1  # What follows from sizes is computed in 64 bits.
 
 
 class _Atom(NamedTuple):
@@ -114,12 +117,16 @@ class Dim:
         return not self >= other
 
     def __gt__(self, other):
-        return other - self < 0
+        return not self <= other
 
     def __le__(self, other):
+        if _is_infinite(other):
+            return other > 0
         return other - self >= 0
 
     def __ge__(self, other):
+        if _is_infinite(other):
+            return other < 0
         if not isinstance(other, (int, Dim)):
             return NotImplemented
         difference = self - other
@@ -182,6 +189,11 @@ class Dim:
         return None
 
 
+def _is_infinite(value):
+    """As no size is."""
+    return isinstance(value, float) and isinf(value)
+
+
 def _terms(value):
     if isinstance(value, Dim):
         return value.terms
@@ -219,9 +231,20 @@ def floordiv(a, b, assumptions=None):
     """Rounds toward minus infinity."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b
-    divisor = _terms(b)
+    divisor, multiple = _terms(b), _multiple(a, b)
+    if multiple is not None:
+        return multiple
     quotient = _divided(a, *next(iter(divisor.items())), assumptions) if len(divisor) == 1 else None
     return _atom("floordiv", a, b, assumptions) if quotient is None else quotient
+
+
+def _multiple(a, b):
+    """How many times b a is, where that is the same for all sizes."""
+    dividend, divisor = _terms(a), _terms(b)
+    if dividend.keys() != divisor.keys():
+        return None
+    times = next(dividend[atoms] // coefficient for atoms, coefficient in divisor.items())
+    return times if all(dividend[atoms] == times * coefficient for atoms, coefficient in divisor.items()) else None
 
 
 def _divided(a, factors, scale, assumptions):

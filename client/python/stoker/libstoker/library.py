@@ -19,6 +19,8 @@ CODES = {
     5: "unavailable", 6: "deadline exceeded", 7: "data loss", 8: "failed precondition",
     9: "internal error",
 }
+INVALID_ARGUMENT = 1
+RESOURCE_EXHAUSTED = 4
 UNAVAILABLE = 5
 DEADLINE_EXCEEDED = 6
 DATA_LOSS = 7

@@ -49,6 +49,8 @@ def compile_for_sizes(gm, arguments, parameters, options, note):
         version = sizes.with_numbers(gm, arguments)
     except Exception as error:
         let_through(error)
+        if isinstance(error, ArithmeticError):  # The program's, as of a division by zero: eager says so.
+            return programs.eager(gm)
         if isinstance(error, sizes.UnknownSizes):
             warn_once(("sizes", str(error)), "a graph runs in eager: %s.", str(error).partition("\n")[0])
         else:
@@ -80,6 +82,9 @@ class ForAllSizes:
         except (StokerError, Unsupported) as error:
             self._refused = not later.may_come(error)
             logger.info("a graph is compiled for each set of sizes: %s", error)
+        except ArithmeticError as error:  # The program's, with these numbers.
+            let_through(error)
+            logger.info("a graph is compiled for a set of sizes: %s", error)
         except Exception as error:
             let_through(error)
             self._refused = True

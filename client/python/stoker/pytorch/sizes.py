@@ -43,6 +43,9 @@ def _tree(expression):
         return int(expression)
     if expression.is_Symbol:
         return expression.name
+    if expression.func.__name__ == "Abs":
+        number = _tree(expression.args[0])
+        return "max", number, ("*", -1, number)
     operation = _OPERATIONS.get(expression.func.__name__)
     if operation is None:
         raise ValueError(f"the size {expression}")

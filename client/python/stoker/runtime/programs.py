@@ -6,7 +6,7 @@ from ..base import tally
 from ..base.log import logger, warn_once
 from ..base.signals import let_through
 from ..graph.program import Copy, EagerCall, Segment, Slot, filled, slots_read
-from ..libstoker.library import FAILED_PRECONDITION, StokerError
+from ..libstoker.library import FAILED_PRECONDITION, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, StokerError
 from ..pytorch.marks import boxed
 from ..pytorch.state import in_forward_mode, makes_fakes
 from ..pytorch.tensors import has_memory
@@ -49,7 +49,8 @@ def compiled(gm, program, executables, recorder=None):
     def once(taken):
         return forward_of(gm)(*taken)
 
-    run_or_eager = rescued(run_of(program, executables, recorder), in_eager, once, without_memory=once)
+    run_or_eager = rescued(
+        run_of(program, executables, recorder), in_eager, once, without_memory=once, has_sizes=bool(program.symbols))
 
     @boxed
     def run(arguments):
@@ -64,10 +65,15 @@ def compiled(gm, program, executables, recorder=None):
     return run
 
 
-def rescued(run, in_eager, once, without_memory=None):
+# Codes of errors that are about what a call brings.
+_OF_CALLS = (INVALID_ARGUMENT, RESOURCE_EXHAUSTED)
+
+
+def rescued(run, in_eager, once, without_memory=None, has_sizes=False):
     """`run`, until it raises a StokerError: from then on what in_eager(error) gives. Graphs are functional,
     so starting over with the same arguments is safe. `once`: for a call of a signal handler that came into the midst of another
-    one; `without_memory`: for one with tensors that no kernel can read, as when gradients are asked for in a batch."""
+    one, and where `has_sizes`, they vary, for sizes that are too much; `without_memory`: for one with tensors that no kernel can
+    read, as when gradients are asked for in a batch."""
     current = run
 
     def run_or_eager(arguments):
@@ -75,6 +81,9 @@ def rescued(run, in_eager, once, without_memory=None):
         try:
             return current(arguments)
         except StokerError as error:
+            if has_sizes and error.code in _OF_CALLS:
+                warn_once(("sizes", error.code), "a compiled graph runs in eager for some sizes: %s", error)
+                return once(arguments)
             if current is run:  # And not what another thread's call has put there.
                 current = in_eager(error)
         except Inside:

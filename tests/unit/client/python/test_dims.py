@@ -42,7 +42,7 @@ def test_a_dim_is_what_its_arithmetic_says(seed):
     (symbol(0) * 768 + 1, "768*s0+1"), (symbol(1) - symbol(0), "-s0+s1"), ((symbol(0) * 6 + 3) // 4, "floordiv(s0+1,2)+s0"),
     (12 * symbol(0) * 64 // symbol(0), "768"), (7 // symbol(0), "floordiv(7,s0)"), (symbol(0) * 0, "0"),
     (((symbol(0) + 1) // 2 + 1) // 2, "floordiv(s0+3,4)"), ((symbol(0) * 6 + 3) // 9, "floordiv(2*s0+1,3)"),
-    ((symbol(0) * 4 + 3) // 2, "2*s0+1"), (symbol(0) * symbol(1) * 2 // 2, "s0*s1"), (of_tree(("+", "a", ("**", "a", 2), -1), {"a": symbol(3)}), "s3*s3+s3-1")])
+    ((symbol(0) * 4 + 3) // 2, "2*s0+1"), ((symbol(0) // 2 * 3 + symbol(1) * 3 + 6) // (symbol(0) // 2 + symbol(1) + 2), "3"), (symbol(0) * symbol(1) * 2 // 2, "s0*s1"), (of_tree(("+", "a", ("**", "a", 2), -1), {"a": symbol(3)}), "s3*s3+s3-1")])
 def test_text(dim, text):
     assert str(dim) == text
 

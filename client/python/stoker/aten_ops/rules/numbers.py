@@ -6,7 +6,7 @@ type), sizes and orders. A number that is known and does not fit is PyTorch's to
 
 import math
 
-from ...graph.dims import Dim
+from ...graph.dims import MOST_COUNTED, Dim, may_be_negative
 from ...graph.values import FLOATS, INTEGER_LIMITS, LARGEST_FLOATS, Value, element_of
 from .registry import Unsupported
 
@@ -36,8 +36,11 @@ def checked_numbers(g, schema, result, arguments, keywords):
         if isinstance(number, Value) and number.is_float and result.dtype in FLOATS and number.dtype != result.dtype:
             limit = g.constant(LARGEST_FLOATS[result.dtype], number.dtype)
             beyond = g.binary("and", g.compare("GT", g.unary("abs", number), limit), g.predicate("is_finite", number))
-        elif isinstance(number, Dim) and _largest(result.dtype) < INTEGER_LIMITS["i32"][1]:
-            beyond = g.compare_with("GT", g.size(number, "i64"), int(_largest(result.dtype)))
+        elif isinstance(number, Dim) and _largest(result.dtype) < MOST_COUNTED:
+            largest, counted = int(_largest(result.dtype)), g.size(number, "i64")
+            beyond = g.compare_with("GT", counted, largest)
+            if may_be_negative(number):
+                beyond = g.binary("or", beyond, g.compare_with("LT", counted, _least(result.dtype) or -largest))
         if beyond is not None:
             result = g.checked(
                 result, g.convert(beyond, "i64"), 0, 1,
@@ -83,6 +86,10 @@ def _found_in(schema):
 
 def _largest(dtype):
     return LARGEST_FLOATS[dtype] if dtype in FLOATS else math.inf if dtype == "bool" else INTEGER_LIMITS[dtype][1]
+
+
+def _least(dtype):
+    return 0 if dtype in FLOATS else INTEGER_LIMITS[dtype][0]
 
 
 def _fits(number, dtype):

@@ -72,4 +72,6 @@ def make_callable(words, run, device, failed):
         failed(error)
         return eager()
 
-    return InferenceGraph(programs.rescued(run, in_eager, lambda arguments: eager()(arguments)), words["runtime"])
+    run_or_eager = programs.rescued(
+        run, in_eager, lambda arguments: eager()(arguments), has_sizes=bool(words.get("symbolic")))
+    return InferenceGraph(run_or_eager, words["runtime"])
