@@ -6,8 +6,8 @@ import torch
 
 import stoker
 
-TYPES = (torch.int32, torch.int16, torch.uint8, torch.int64, torch.float16)
-NUMBERS = (3, 2**31, 2**40 + 5, 7, 2**31 - 1, 2**31 + 5, 2**31 + 6, 70000, 300, 2**15)
+TYPES = (torch.int32, torch.uint8, torch.float16)
+NUMBERS = (3, 2**31, 2**40 + 5, 7, 2**31 - 1, 2**31 + 6, 70000, 300)
 CONVERTED = (
     lambda x, n, dtype: torch.full((2,), n, dtype=dtype) * 2,
     lambda x, n, dtype: x.to(dtype).masked_fill(x > 0, n),
