@@ -255,13 +255,12 @@ class GraphText:
         """Elements of `value`, a scalar, around x and between its elements; fewer of x where a number is negative. A node says
         numbers: as many as vary are put beside."""
         low, high = list(low), list(high)
-        varying = [dim for dim in range(x.rank) if isinstance(low[dim], Dim) or isinstance(high[dim], Dim)]
-        around = [(dim, low[dim], high[dim]) for dim in varying]
-        for dim in varying:
+        around = [each for each in enumerate(zip(low, high)) if any(isinstance(count, Dim) for count in each[1])]
+        for dim, _ in around:
             low[dim] = high[dim] = 0
         x = self._padded(x, value, low, high, interior or (0,) * x.rank)
-        for each in around:
-            x = self._beside(x, value, *each)
+        for dim, counts in around:
+            x = self._beside(x, value, dim, *counts)
         return x
 
     def _beside(self, x, value, dim, before, after):

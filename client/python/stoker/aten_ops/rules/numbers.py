@@ -37,10 +37,10 @@ def checked_numbers(g, schema, result, arguments, keywords):
             limit = g.constant(LARGEST_FLOATS[result.dtype], number.dtype)
             beyond = g.binary("and", g.compare("GT", g.unary("abs", number), limit), g.predicate("is_finite", number))
         elif isinstance(number, Dim) and _largest(result.dtype) < MOST_COUNTED:
-            largest, counted = int(_largest(result.dtype)), g.size(number, "i64")
-            beyond = g.compare_with("GT", counted, largest)
+            counted = g.size(number, "i64")
+            beyond = g.compare_with("GT", counted, int(_largest(result.dtype)))
             if may_be_negative(number):
-                beyond = g.binary("or", beyond, g.compare_with("LT", counted, _least(result.dtype) or -largest))
+                beyond = g.binary("or", beyond, g.compare_with("LT", counted, int(_least(result.dtype))))
         if beyond is not None:
             result = g.checked(
                 result, g.convert(beyond, "i64"), 0, 1,
@@ -89,7 +89,8 @@ def _largest(dtype):
 
 
 def _least(dtype):
-    return 0 if dtype in FLOATS else INTEGER_LIMITS[dtype][0]
+    """Where a type has no sign a negative one wraps around."""
+    return -_largest(dtype) if dtype in FLOATS else INTEGER_LIMITS[dtype][0] or -_largest(dtype)
 
 
 def _fits(number, dtype):
@@ -97,5 +98,4 @@ def _fits(number, dtype):
         return True
     if dtype in FLOATS:
         return not math.isfinite(number) or math.isfinite(element_of(number, dtype))
-    low, high = INTEGER_LIMITS[dtype]
-    return math.isfinite(number) and (low or -high) <= number <= high  # A negative one wraps around.
+    return math.isfinite(number) and _least(dtype) <= number <= _largest(dtype)
