@@ -4,7 +4,7 @@ import torch
 
 from ..graph.devices import device_of
 from ..pytorch.operators import look_at_real_tensors
-from . import masks
+from . import masks, remade
 from .convolutions import taken_apart
 from .counted import COUNTING
 from .epilogues import FUSED, fused
@@ -70,11 +70,13 @@ def left_out(gm):
     return {node.name for node in gm.graph.nodes} - {node.name for node in kept.graph.nodes}
 
 
-def with_less_to_keep(gm):
-    """Changes the graph of forward and backward, before it is parted: what neither need be given, the one would keep for the
-    other."""
+def with_less_to_keep(gm, sides):
+    """Changes the graph of forward and backward, before it is parted: what neither need be given, and what the other makes again
+    as quickly, the one would keep for the other. `sides`: a joint_graph.Sides of it."""
     with torch.no_grad(), look_at_real_tensors():  # AOTAutograd's fake mode is on.
         masks.leave_out(gm, masks.known_masks(with_dims(gm), _ATTENTION[device_of(gm).type]))
+    if not sides.is_of_program:
+        remade.make_again(gm.graph, sides)
 
 
 def held(gm, parameters, is_training):

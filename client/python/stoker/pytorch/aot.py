@@ -19,7 +19,7 @@ _WEIGHTS_OTHERWISE = "weights are handed over in every call"
 
 def functional(gm, example_inputs, forward, backward, inference, change_joint):
     """A callable for Dynamo's `gm`. forward, backward and inference(graph module, inputs) give a boxed callable for
-    each functional graph. change_joint(graph module) may change that of forward and backward before it is parted."""
+    each functional graph. change_joint(graph module, its Sides) may change that of forward and backward before it is parted."""
     dynamo_graph.made_ready(gm)
     masks = attention_masks.WithoutFullMasks() if attention_masks.asks_for_attention(gm) else contextlib.nullcontext()
     with masks:
@@ -38,7 +38,7 @@ def _functional(gm, example_inputs, forward, backward, inference, change_joint):
     def trace(gm, inputs):
         traced = aot_module_simplified(
             gm, inputs, fw_compiler=forward, bw_compiler=backward, inference_compiler=inference,
-            partition_fn=functools.partial(joint_graph.part, change_joint))
+            partition_fn=functools.partial(joint_graph.part, change_joint, metadata))
         _keep_saved_tensors()
         return traced
 

@@ -7,15 +7,80 @@ _VIEWS = frozenset((
     torch.ops.aten.view.default, torch.ops.aten.unsqueeze.default, torch.ops.aten.expand.default))
 
 
-def part(change, joint_module, joint_inputs, **options):
-    """As AOTAutograd does by default, after change(graph module): the backward gets what it reads of the forward. A weight of 32
-    steps, transposed in each, it would get 32 times, and not know that it is one."""
+_SIDE = "partitioner_tag"  # In the meta of a node.
+
+
+def part(change, metadata, joint_module, joint_inputs, *, num_fwd_outputs, **options):
+    """As AOTAutograd does by default, after change(graph module, Sides): the backward gets what it reads of the forward. A weight
+    of 32 steps, transposed in each, it would get 32 times, and not know that it is one. metadata(): AOTAutograd's of the graph,
+    or None."""
     from torch._functorch.partitioners import default_partition
 
-    change(joint_module)
     merge_views(joint_module.graph)
     drop_running_statistics(joint_module.graph)
-    return default_partition(joint_module, joint_inputs, **options)
+    change(joint_module, Sides(joint_module.graph, num_fwd_outputs, metadata()))
+    return default_partition(joint_module, joint_inputs, num_fwd_outputs=num_fwd_outputs, **options)
+
+
+class Sides:
+    """Which nodes are `forward`, which the backward gives as `gradients`. `unsteady`: of the forward, what may be another thing
+    when the backward runs. `is_of_program`: does the program say itself what is computed again?"""
+
+    def __init__(self, graph, num_fwd_outputs, found):
+        """`found`: metadata."""
+        results = graph.output_node().args[0]
+        self.gradients = _nodes(results[num_fwd_outputs:])
+        self.is_of_program = any("recompute" in node.meta for node in graph.nodes)
+        self.forward = _forward(graph, _nodes(results[:num_fwd_outputs]))
+        self.unsteady = _unsteady(graph, results, found)
+
+    def is_of_backward(self, node):
+        return node not in self.forward and node.op == "call_function"
+
+    def put_beside(self, node, other):
+        """A new node is on the side of the other."""
+        node.meta = {name: value for name, value in node.meta.items() if name != _SIDE}
+        if _SIDE in other.meta:
+            node.meta[_SIDE] = other.meta[_SIDE]
+        if other in self.forward:
+            self.forward.add(node)
+
+
+def _nodes(values):
+    return {value for value in values if isinstance(value, torch.fx.Node)}
+
+
+def _unsteady(graph, results, found):
+    """Inputs, but for what autograd has made of others: whoever holds a buffer fills it with the next batch, and the optimizer
+    changes weights. What becomes of an input that the forward changes is as unsteady."""
+    inputs = [node for node in graph.find_nodes(op="placeholder") if not _is_of_gradients(node)]
+    if found is None or len(found.input_info) != len(inputs):
+        return set(inputs)
+    steady = {
+        node for node, info in zip(inputs, found.input_info)
+        if info.requires_grad and not (info.is_leaf or info.mutates_data or info.mutates_metadata)}
+    return set(inputs) - steady | _nodes(results[:len(found.mutated_inp_runtime_indices)])
+
+
+def _is_of_gradients(node):
+    return node.op == "placeholder" and "tangents" in str(node.target)
+
+
+def _forward(graph, results):
+    """All up to the last that the results follow from, or that was traced as forward, but for what follows from gradients."""
+    needed, of_gradients = set(results), set()
+    for node in reversed(graph.nodes):
+        if node in needed:
+            needed.update(node.all_input_nodes)
+    nodes, last = [], 0
+    for node in graph.nodes:
+        if _is_of_gradients(node) or any(source in of_gradients for source in node.all_input_nodes):
+            of_gradients.add(node)
+            continue
+        if node in needed or node.op == "placeholder" or node.meta.get(_SIDE) == "is_forward":
+            last = len(nodes) + 1
+        nodes.append(node)
+    return set(nodes[:last])
 
 
 def drop_running_statistics(graph):
