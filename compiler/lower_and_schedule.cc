@@ -16,8 +16,13 @@ Result<LoweredGroups> LowerOnce(const LoweringInput& input, const Grouping& grou
                                 std::uint32_t& failed) {
   const auto& [graph, reads, prepared, whiles, machine, numerics, target] = input;
   const StoredValues values = FindStoredValues(graph, reads, grouping, machine.fusion_limits());
-  const ScheduledGraph scheduled{
-      graph, reads, prepared, grouping, values, whiles, OrderGroups(graph, reads, grouping)};
+  const ScheduledGraph scheduled{graph,
+                                 reads,
+                                 prepared,
+                                 grouping,
+                                 values,
+                                 whiles,
+                                 OrderGroups(graph, reads, grouping, values)};
   laps.End("order groups");
   STOKER_TRY(Program program, LowerGroups(scheduled, machine, numerics, failed));
   laps.End("lower");

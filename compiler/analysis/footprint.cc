@@ -4,30 +4,16 @@
 #include <cstdlib>
 
 #include "compiler/analysis/remap_dims.h"
+#include "compiler/analysis/typical_size.h"
 
 namespace stoker {
-namespace {
-
-// Stands for a size that is not known.
-constexpr std::int64_t kTypicalExtent = 128;
-
-// Of what sizes make up, a product of several above all.
-std::int64_t SizeOf(const SymDim& size) {
-  if (size.IsConstant()) return size.constant();
-  SymBindings typical;
-  for (const std::uint32_t symbol : size.Symbols()) typical[symbol] = kTypicalExtent;
-  const Result<std::int64_t> value = size.Evaluate(typical);
-  return value.ok() ? *value : kTypicalExtent;
-}
-
-}  // namespace
 
 std::int64_t Footprint::StrideOf(int dim) const {
   std::int64_t stride = 0;
   for (const IndexTerm& term : access->index.terms) {
     if (term.dim != dim) continue;
     if (term.divisor != 1 || term.modulus != 0) return -1;
-    stride += std::abs(SizeOf(term.coefficient));
+    stride += std::abs(TypicalSize(term.coefficient));
   }
   return stride;
 }
@@ -37,7 +23,7 @@ std::vector<Footprint> FootprintsOf(std::span<const SymDim> extents, const Stage
   ForEachAccess(stage.body, stage.stores, [&](const Access& access, bool is_store) {
     double bytes = SizeInBytes(access.dtype);
     for (const int dim : DimsOf(std::span(&access.index, 1))) {
-      bytes *= static_cast<double>(SizeOf(extents[static_cast<std::size_t>(dim)]));
+      bytes *= static_cast<double>(TypicalSize(extents[static_cast<std::size_t>(dim)]));
     }
     footprints.push_back({&access, is_store, bytes});
   });
@@ -52,7 +38,7 @@ double CostOfLanes(std::span<const Footprint> footprints, std::span<const SymDim
     cost += footprint.bytes * (stride == 0 || stride == 1 ? 1 : limits.strided_cost);
   }
   // Lanes that are not there.
-  const auto size = dim < 0 ? 1 : SizeOf(extents[static_cast<std::size_t>(dim)]);
+  const auto size = dim < 0 ? 1 : TypicalSize(extents[static_cast<std::size_t>(dim)]);
   const double used = std::min(limits.vector_lanes, static_cast<double>(size));
   return cost * limits.vector_lanes / used;
 }

@@ -23,6 +23,8 @@ struct FusionLimits {
   // A value is computed again in the kernel that reads it, rather than stored and loaded, while
   // that takes no more than so many loads and operations.
   int max_recompute_cost = 3;
+  // The same, with what is loaded for it of no more bytes than it has itself.
+  int max_recompute_cost_of_one = 3;
   // The same for what a kernel would compute whose results are each read at many points of others
   // (a scale for each channel of an image), where a launch costs more than to do so again.
   int max_spread_cost = 3;

@@ -63,6 +63,7 @@ FusionLimits FusionLimitsOf(const GpuMachine& machine) {
   limits.min_padded_product = 2e9;
   limits.min_padded_product_intensity = 75;
   // While memory brings an element of 16 bits and takes another, 30 operations are free.
+  limits.max_recompute_cost_of_one = 24;
   limits.max_spread_cost = 24;
   // What registers do not hold the schedule computes again, as long as that is little.
   limits.max_kept_elements = INT64_MAX;

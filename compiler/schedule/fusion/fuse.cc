@@ -5,6 +5,7 @@
 
 #include "compiler/analysis/op_traits.h"
 #include "compiler/analysis/view_index.h"
+#include "compiler/schedule/fusion/chained_rows.h"
 #include "compiler/schedule/fusion/group_cycles.h"
 #include "compiler/schedule/fusion/library_epilogue.h"
 
@@ -17,7 +18,12 @@ class Fuser {
  public:
   Fuser(const Graph& graph, const Reads& reads, const std::vector<bool>& prepared,
         const FusionLimits& limits)
-      : graph_(graph), reads_(reads), prepared_(prepared), limits_(limits), cycles_(graph, reads) {
+      : graph_(graph),
+        reads_(reads),
+        prepared_(prepared),
+        limits_(limits),
+        rows_(graph, reads),
+        cycles_(graph, reads) {
     grouping_.group_of.assign(graph.nodes().size(), kNoGroup);
   }
 
@@ -38,6 +44,8 @@ class Fuser {
 
   // The dims of the space, of a size other than 1, that `index` does not depend on.
   std::vector<int> UnusedDims(const Group& group, const ElementIndex& index) const;
+  // Is the node's result better read than computed in the kernel of a reduction over other rows?
+  bool IsLeftToItsRows(const Group& group, NodeId node) const;
   std::optional<ElementIndex> PullThrough(const Group& group, const Read& read,
                                           const ElementIndex& placement) const;
   std::optional<ElementIndex> PushThrough(const Group& group, const Read& read) const;
@@ -70,6 +78,7 @@ class Fuser {
   const Reads& reads_;
   const std::vector<bool>& prepared_;
   const FusionLimits& limits_;
+  const ChainedRows rows_;
   GroupCycles cycles_;
   Grouping grouping_;
   std::vector<NodeId> frontier_;  // Members whose neighbours have not been looked at.
@@ -234,6 +243,17 @@ std::vector<int> Fuser::UnusedDims(const Group& group, const ElementIndex& index
     }
   }
   return unused;
+}
+
+bool Fuser::IsLeftToItsRows(const Group& group, NodeId node_id) const {
+  if (!rows_.Ends(group.hero) || !rows_.IsOfOthers(node_id, group.hero)) return false;
+  // What nobody else reads would be in memory for this kernel alone.
+  for (const ValueId result : graph_.node(node_id).results) {
+    for (const std::uint32_t index : reads_.OfSource(result)) {
+      if (!group.Contains(reads_.read(index).reader)) return true;
+    }
+  }
+  return false;
 }
 
 std::optional<ElementIndex> Fuser::PullThrough(const Group& group, const Read& read,
@@ -405,6 +425,9 @@ void Fuser::TryPull(std::uint32_t group_id, const Read& read) {
   if (IsPrepared(producer) != group.prepared) {
     return Note(producer, read.reader, false, "is computed once, when parameters are bound");
   }
+  if (IsLeftToItsRows(group, producer)) {
+    return Note(producer, read.reader, false, "is left to the kernel that has its rows");
+  }
   std::optional<ElementIndex> index = PullThrough(group, read, group.placement.at(read.reader));
   if (!index) {
     return Note(producer, read.reader, false, "is read at several points or at none");
@@ -426,6 +449,10 @@ void Fuser::TryPush(std::uint32_t group_id, const Read& read) {
   if (!may_join) return;
   if (IsPrepared(read.reader) != group.prepared) {
     return Note(read.reader, source, false, "is computed in every call, the neighbour once");
+  }
+  if (group.kind == GroupKind::kLoop && rows_.Ends(read.reader) &&
+      rows_.IsOfOthers(source, read.reader)) {
+    return Note(read.reader, source, false, "ends over other dims than the neighbour's rows");
   }
   std::optional<ElementIndex> index = PushThrough(group, read);
   if (!index) {

@@ -6,12 +6,14 @@
 
 #include "compiler/analysis/reads.h"
 #include "compiler/schedule/fusion/group.h"
+#include "compiler/schedule/fusion/stored_values.h"
 
 namespace stoker {
 
-// Every group after those it depends on, otherwise in graph order, but that what updates an input
-// of the graph comes after all that does not need it.
+// Every group after those it depends on, otherwise in graph order, but that what leaves less in
+// memory than there was before comes as soon as it can, and what updates an input of the graph
+// after all that does not need it.
 std::vector<std::uint32_t> OrderGroups(const Graph& graph, const Reads& reads,
-                                       const Grouping& grouping);
+                                       const Grouping& grouping, const StoredValues& values);
 
 }  // namespace stoker

@@ -3,13 +3,16 @@
 #include <algorithm>
 
 #include "compiler/analysis/op_traits.h"
+#include "compiler/analysis/typical_size.h"
 
 namespace stoker {
 namespace {
 
 constexpr int kNever = 1 << 20;
-constexpr int kMaxConvertCost = 2;      // A load and the conversion.
-constexpr std::int64_t kMinSpread = 8;  // Points that read one element.
+constexpr int kMaxConvertCost = 2;         // A load and the conversion.
+constexpr std::int64_t kMinSpread = 8;     // Points that read one element.
+constexpr double kMaxLoadedShare = 1.125;  // Of a value's bytes: what is small beside it is little.
+constexpr std::size_t kMaxLoads = 8;
 
 class StorageDecision {
  public:
@@ -19,7 +22,8 @@ class StorageDecision {
         reads_(reads),
         grouping_(grouping),
         limits_(limits),
-        cost_(graph.values().size(), 1) {
+        cost_(graph.values().size(), 1),
+        loads_(graph.values().size()) {
     values_.stored.assign(graph.values().size(), false);
     values_.read_by_call.assign(graph.values().size(), false);
     values_.wanted.resize(graph.values().size());
@@ -34,6 +38,8 @@ class StorageDecision {
   bool CanRecompute(NodeId node_id, const Read& read) const;
   bool ReadsOnlyMemory(NodeId node_id) const;
   bool IsSpread(const Group& group) const;
+  bool IsOfOne(ValueId value) const;
+  std::vector<ValueId> LoadsOf(NodeId node_id) const;
   NodeId HeroOf(NodeId node_id) const { return grouping_.groups[grouping_.group_of[node_id]].hero; }
   bool IsOfProduct(NodeId node_id) const {
     return graph_.node(HeroOf(node_id)).kind == OpKind::kDotGeneral;
@@ -48,7 +54,8 @@ class StorageDecision {
   const Reads& reads_;
   const Grouping& grouping_;
   const FusionLimits& limits_;
-  std::vector<int> cost_;  // Of getting one element where it is needed.
+  std::vector<int> cost_;                    // Of getting one element where it is needed.
+  std::vector<std::vector<ValueId>> loads_;  // What is loaded for that; too many are not all here.
   std::vector<bool> is_output_;
   StoredValues values_;
 };
@@ -60,6 +67,7 @@ StoredValues StorageDecision::Run() && {
   }
   for (const GraphInput& input : graph_.inputs()) {
     values_.stored[input.value] = true;
+    loads_[input.value] = {input.value};
     NoteReaders(input.value);
   }
   for (NodeId id = 0; id < graph_.nodes().size(); ++id) Decide(id);
@@ -95,8 +103,31 @@ bool StorageDecision::CanRecompute(NodeId node_id, const Read& read) const {
       (graph_.node(node_id).kind != OpKind::kConvert || cost_[read.source] > kMaxConvertCost)) {
     return false;
   }
-  const bool is_spread = IsSpread(grouping_.groups[grouping_.group_of[node_id]]);
-  return cost_[read.source] <= (is_spread ? limits_.max_spread_cost : limits_.max_recompute_cost);
+  int most = limits_.max_recompute_cost;
+  if (IsOfOne(read.source)) most = std::max(most, limits_.max_recompute_cost_of_one);
+  if (IsSpread(grouping_.groups[grouping_.group_of[node_id]])) {
+    most = std::max(most, limits_.max_spread_cost);
+  }
+  return cost_[read.source] <= most;
+}
+
+// Has what is loaded for all of the value no more bytes than it has?
+bool StorageDecision::IsOfOne(ValueId value) const {
+  double bytes = TypicalBytes(graph_.type(value)) * kMaxLoadedShare;
+  for (const ValueId load : loads_[value]) bytes -= TypicalBytes(graph_.type(load));
+  return bytes >= 0 && loads_[value].size() <= kMaxLoads;
+}
+
+// Stored values that are loaded for the node's result.
+std::vector<ValueId> StorageDecision::LoadsOf(NodeId node_id) const {
+  std::vector<ValueId> loads;
+  for (const Read& read : reads_.OfReader(node_id)) {
+    for (const ValueId load : loads_[read.source]) {
+      if (loads.size() > kMaxLoads) break;
+      if (std::ranges::find(loads, load) == loads.end()) loads.push_back(load);
+    }
+  }
+  return loads;
 }
 
 // Is all that others read of the group read at many more points than it has? Then no kernel is left
@@ -173,7 +204,10 @@ void StorageDecision::Decide(NodeId node_id) {
     NoteReaders(node.results[0]);
     return;
   }
-  for (const ValueId result : node.results) cost_[result] = RecomputeCost(node_id);
+  for (const ValueId result : node.results) {
+    cost_[result] = RecomputeCost(node_id);
+    loads_[result] = LoadsOf(node_id);
+  }
   const std::uint32_t group = grouping_.group_of[node_id];
   for (const ValueId result : node.results) {
     bool stored = is_output_[result];
@@ -183,7 +217,10 @@ void StorageDecision::Decide(NodeId node_id) {
       stored = stored || !CanRecompute(node_id, read);
     }
     values_.stored[result] = stored;
-    if (stored) cost_[result] = 1;
+    if (stored) {
+      cost_[result] = 1;
+      loads_[result] = {result};
+    }
     if (is_output_[result]) values_.read_by_call[result] = true;
     NoteReaders(result);
   }
