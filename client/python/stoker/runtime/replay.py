@@ -17,6 +17,9 @@ from .profiling import collectors
 MAX_WARM_CALLS = 4
 # Of one program: each costs what many calls do. An input that has moved after a recording is copied in the next.
 MAX_RECORDINGS = 6
+# A large input that is copied, and has come from the same place in so many calls, is read there from then on: what makes it
+# was recorded later, as the gradient of a loss is. Where it moves again it is copied for good.
+CALLS_OF_SETTLED, LARGE = 8, 1 << 20  # Bytes.
 
 
 class NotRecordable(Exception):
@@ -34,6 +37,7 @@ class Replayed:
         self._calls = 0
         self._addresses = None  # Of the inputs in the call before.
         self._moving = set()  # Places of inputs that are copied.
+        self._settled = set()  # Those that were, and have been read where they lie.
         self._kept = set()  # Places of results that callers have held until the next call: they get copies.
         self._recordings = 0
         self._recording = None
@@ -53,11 +57,20 @@ class Replayed:
             if held:
                 self._kept |= held
                 self._recording = recording = None  # What is held stays as it is; the next recording has memory of its own.
-        if recording is None or not recording.fits(arguments, self._recorder.stream()):
+        if recording is None or not recording.fits(arguments, self._recorder.stream()) or self._has_settled(recording):
             recording = self._new_recording(arguments)
             if recording is None:
                 return self._run(arguments)
         return recording.replay(arguments, self._kept)
+
+    def _has_settled(self, recording):
+        """Is it worth a recording, without a copy of what used to move?"""
+        settled = recording.settled() - self._settled
+        if not settled or self._recordings > MAX_RECORDINGS // 2:
+            return False
+        self._settled |= settled
+        self._moving -= settled
+        return True
 
     def _new_recording(self, arguments):
         """None where this call is to run unrecorded."""
@@ -105,6 +118,9 @@ class Recording:
         self._addresses = Addresses(arguments, tensors)
         self._numbers = [(place, arguments[place]) for place in still if place not in set(tensors)]
         self._copied = [(place, target, _extent(target) if _overlaps(target) else None) for place, target in places.items()]
+        # [place, where it came from, in how many calls one after the other]
+        self._sources = [
+            [place, None, 0] for place, target in places.items() if target.numel() * target.element_size() >= LARGE]
         # Where elements are one and the same, a tensor that lies otherwise is not what was recorded.
         self._overlapping = [(place, target.stride()) for place, target, extent in self._copied if extent is not None]
         self._results = results
@@ -135,6 +151,10 @@ class Recording:
     def moved(self, arguments):
         return {place for place, address in self._still.items() if _address(arguments[place]) != address}
 
+    def settled(self):
+        """Places of large inputs that are copied from the same place all the time."""
+        return {place for place, _, calls in self._sources if calls >= CALLS_OF_SETTLED}
+
     def held_results(self):
         """Places of those that whoever got them still has."""
         return {
@@ -142,6 +162,9 @@ class Recording:
 
     def replay(self, arguments, kept):
         """`kept`: places of results of which copies are given."""
+        for source in self._sources:
+            address = _address(arguments[source[0]])
+            source[1], source[2] = address, source[2] + 1 if address == source[1] else 0
         for place, target, extent in self._copied:
             if extent is not None:
                 extent.copy_(_extent(arguments[place]))

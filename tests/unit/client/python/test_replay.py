@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stoker.runtime.replay import MAX_RECORDINGS, MAX_WARM_CALLS, Given, NotRecordable, Recording, Replayed
+from stoker.runtime.replay import CALLS_OF_SETTLED, LARGE, MAX_RECORDINGS, MAX_WARM_CALLS, Given, NotRecordable, Recording, Replayed
 
 
 class Recorder:
@@ -82,6 +82,27 @@ def test_what_moves_later_is_copied_from_then_on():
     for each in inputs:
         check(replayed, each, weight)
     assert recorder.recorded == [set(), {0}]
+
+
+@pytest.mark.parametrize("elements, is_read_there", [(LARGE // 4, True), (4, False)])
+def test_what_moves_no_more_is_read_where_it_lies(elements, is_read_there):
+    recorder, weight = Recorder(), torch.randn(elements)
+    replayed = started(recorder)
+    inputs = [torch.randn(elements) for _ in range(MAX_WARM_CALLS + 1)]
+    for x in [*inputs, *inputs[-1:] * (CALLS_OF_SETTLED + 3)]:
+        check(replayed, x, weight)
+        x.mul_(-1.5)
+    assert recorder.recorded == [{0}, set()][:1 + is_read_there]
+
+
+def test_what_moves_again_is_copied_for_good():
+    recorder, weight = Recorder(), torch.randn(LARGE // 4)
+    replayed = started(recorder)
+    inputs = [torch.randn(LARGE // 4) for _ in range(MAX_WARM_CALLS + 1)]
+    for _ in range(4):
+        for x in [*inputs, *inputs[-1:] * (CALLS_OF_SETTLED + 3)]:
+            check(replayed, x, weight)
+    assert recorder.recorded == [{0}, set(), {0}]
 
 
 def test_results_that_are_held_stay_as_they_are():
