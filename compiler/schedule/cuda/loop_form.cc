@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/analysis/remap_dims.h"
+#include "compiler/ir/same_lanes.h"
 #include "compiler/schedule/loops/collapse_loops.h"
 #include "compiler/schedule/loops/loop_rewrites.h"
 
@@ -43,34 +44,6 @@ bool ReducesWholeStages(const LoopFunc& func) {
   });
 }
 
-// How an access runs along a dim.
-enum class Run { kNot, kContiguous, kOtherwise };
-
-Run RunAlong(const Access& access, int dim) {
-  Run run = Run::kNot;
-  for (const IndexTerm& term : access.index.terms) {
-    if (term.dim != dim) continue;
-    const bool is_next =
-        term.divisor == 1 && term.modulus == 0 && term.coefficient == SymDim(1) && run == Run::kNot;
-    run = is_next ? Run::kContiguous : Run::kOtherwise;
-  }
-  return run;
-}
-
-// Whether each instruction is the same for all neighbours along a dim.
-std::vector<bool> SameAlong(const Body& body, int dim) {
-  std::vector<bool> same;
-  for (const BodyInstr& instr : body.instrs) {
-    const bool of_same = std::ranges::all_of(instr.args, [&](auto arg) { return same[arg]; });
-    const bool is_number = instr.op == BodyOp::kConstant || instr.op == BodyOp::kSize;
-    same.push_back(
-        is_number || (instr.op == BodyOp::kIndex && instr.dim != dim) ||
-        (instr.op == BodyOp::kPointwise && of_same) ||
-        (instr.op == BodyOp::kLoad && of_same && RunAlong(instr.access, dim) == Run::kNot));
-  }
-  return same;
-}
-
 bool RunsAlongOthers(const Access& access, int dim) {
   return std::ranges::any_of(access.index.terms,
                              [&](const IndexTerm& term) { return term.dim != dim; });
@@ -83,6 +56,28 @@ bool StaysAligned(const Access& access, int dim, int width) {
   }
   return std::ranges::all_of(access.indirect,
                              [&](const SymDim& step) { return IsMultiple(step, width); });
+}
+
+bool AreAligned(const LoopFunc& func, int dim, int width) {
+  bool aligned = IsMultiple(func.dims[static_cast<std::size_t>(dim)], width);
+  for (const Stage& stage : func.stages) {
+    ForEachAccess(stage.body, stage.stores, [&](const Access& access, bool) {
+      if (RunAlong(access, dim) == Run::kNot) return;
+      aligned = aligned && StaysAligned(access, dim, width);
+    });
+  }
+  return aligned;
+}
+
+// Is each condition of a load that of a whole vector?
+bool AreOfVectors(const LoopFunc& func, int dim, int width) {
+  return std::ranges::all_of(func.stages, [&](const Stage& stage) {
+    const std::vector<bool> same = SameInVectors(stage.body, dim, width);
+    return std::ranges::all_of(stage.body.instrs, [&](const BodyInstr& instr) {
+      return instr.op != BodyOp::kLoad || RunAlong(instr.access, dim) == Run::kNot ||
+             !instr.has_predicate || same[instr.args.back()];
+    });
+  });
 }
 
 }  // namespace
@@ -152,27 +147,11 @@ int VectorWidth(const LoopFunc& func, int dim, const GpuMachine& machine) {
       if (is_rare || !RunsAlongOthers(access, dim)) return;
       widest_of_rows = std::max(widest_of_rows, SizeInBytes(access.dtype));
     });
-    // A condition is that of a whole vector.
-    const std::vector<bool> same = SameAlong(stage.body, dim);
-    for (const BodyInstr& instr : stage.body.instrs) {
-      if (instr.op != BodyOp::kLoad || RunAlong(instr.access, dim) == Run::kNot) continue;
-      fits = fits && (!instr.has_predicate || same[instr.args.back()]);
-    }
   }
   if (!fits) return 1;
   if (widest_of_rows > 0) widest = widest_of_rows;
   int width = std::max(1, machine.blocks.access_bytes / widest);
-  const auto is_aligned = [&] {
-    bool aligned = IsMultiple(func.dims[static_cast<std::size_t>(dim)], width);
-    for (const Stage& stage : func.stages) {
-      ForEachAccess(stage.body, stage.stores, [&](const Access& access, bool) {
-        if (RunAlong(access, dim) == Run::kNot) return;
-        aligned = aligned && StaysAligned(access, dim, width);
-      });
-    }
-    return aligned;
-  };
-  while (width > 1 && !is_aligned()) width /= 2;
+  while (width > 1 && !(AreAligned(func, dim, width) && AreOfVectors(func, dim, width))) width /= 2;
   return width;
 }
 

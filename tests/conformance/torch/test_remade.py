@@ -89,6 +89,16 @@ def test_what_is_kept(name, dynamic):
     assert held <= multiple * WHOLE + 64
 
 
+def test_losses_keep_what_a_model_gives_and_not_its_softmax():
+    def loss(logits, labels):
+        return F.cross_entropy(logits.float().view(-1, WIDTH), labels.view(-1))
+
+    logits = torch.randn(2, ROWS // 2, WIDTH, dtype=torch.bfloat16, requires_grad=True) * 1
+    labels = torch.randint(0, WIDTH, (2, ROWS // 2))
+    assert kept_by(loss, logits, labels) <= 3 * 4 * ROWS
+    assert kept_by(loss, logits.detach().requires_grad_(), labels) >= WHOLE  # Who holds it may fill it.
+
+
 def test_views_keep_what_they_are_of():
     x = torch.randn(ROWS, WIDTH, requires_grad=True)
     assert kept_by(parts, x) <= 3 * WHOLE

@@ -95,7 +95,7 @@ SMALL = {
     "sums": (lambda x: (x.sum(-1), x.mean(0), x.amax(), x.var(1)), [(300, 1025)]),
     "softmax": (lambda x: x.softmax(-1).log(), [(129, 777)]),
     "layer_norm": (lambda x, w, b: F.layer_norm(x, (512,), w, b), [(100, 512), (512,), (512,)]),
-    "batch_norm": (lambda x, w, b, m, v: F.batch_norm(x, m, v.abs() + 1, w, b), [(4, 32, 9, 7)] + [(32,)] * 4),
+    "batch_norm": (lambda x, w, b, m, v: F.batch_norm(x, m.detach(), v.detach().abs() + 1, w, b), [(4, 32, 9, 7)] + [(32,)] * 4),
     "group_norm": (lambda x: F.group_norm(x, 8), [(2, 32, 16, 16)]),
     "transposed": (lambda x: (x.t() + 1).contiguous() * 2, [(123, 45)]),
     "sliced": (lambda x: torch.cat([x[:, ::2], x[:, 1::2]], 1).roll(3, 1), [(50, 64)]),

@@ -7,6 +7,7 @@
 
 #include "compiler/codegen/llvm/body/pointwise.h"
 #include "compiler/codegen/llvm/math/exp_log.h"
+#include "compiler/ir/same_lanes.h"
 
 namespace stoker::codegen {
 namespace {
@@ -256,6 +257,9 @@ void VectorBody::Evaluate(const Lanes& lanes, InputFn input) {
   lanes_ = lanes;
   values_.clear();
   llvm::IRBuilder<>& b = emitter_.b();
+  const bool has_vectors = lanes.width > 1 && lanes.aligned && emitter_.BranchesOverLanes();
+  const std::vector<bool> is_one =
+      has_vectors ? SameInVectors(body_, lanes.dim, lanes.width) : std::vector<bool>();
   for (std::size_t i = 0; i < body_.instrs.size(); ++i) {
     const BodyInstr& instr = body_.instrs[i];
     LaneValue result;
@@ -303,6 +307,9 @@ void VectorBody::Evaluate(const Lanes& lanes, InputFn input) {
         emitter_.set_hides_errors(false);
         break;
       }
+    }
+    if (has_vectors && is_one[i] && !result.uniform) {
+      result = {b.CreateExtractElement(result.value, std::uint64_t{0}), true};
     }
     values_.push_back(result);
   }
