@@ -8,7 +8,7 @@ Sizes may be symbolic (dynamic shapes): see lowering/symbols.py and runtime/size
 
 import time
 
-from .lowering import targets
+from .lowering.joint.less import with_less_to_keep
 from .pytorch import aot
 from .pytorch.frames import without_dynamo
 from .runtime import overlaps
@@ -35,7 +35,7 @@ def trace(gm, example_inputs, compile_graph):
         return without_dynamo(compiled, "Stoker's compiled backward")
 
     function = aot.functional(
-        gm, example_inputs, forward=compile_forward, inference=compile_inference, change_joint=targets.with_less_to_keep,
+        gm, example_inputs, forward=compile_forward, inference=compile_inference, change_joint=with_less_to_keep,
         backward=without_dynamo(compile_backward, "Stoker's compiler of backward passes"))
     places = aot.inputs_to_tell_apart(len(example_inputs))
     if places is not None:

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from stoker.lowering import targets
+from stoker.lowering.joint import less
 from stoker.lowering.lower import lower, lower_for_all
 from stoker.pytorch import aot
 from stoker.pytorch.operators import named_argument
@@ -61,7 +62,7 @@ def graphs_of(make, inputs, varying, device="cuda"):
 
     def backend(gm, given):
         with AsOnHopper():
-            aot.functional(gm, given, forward=keep, backward=keep, inference=keep, change_joint=targets.with_less_to_keep)
+            aot.functional(gm, given, forward=keep, backward=keep, inference=keep, change_joint=less.with_less_to_keep)
         raise Traced
 
     torch._dynamo.reset()
@@ -164,6 +165,7 @@ def test_padding_is_a_mask_that_fused_kernels_read():
 def test_training_by_sequences_of_any_length_has_no_masks(monkeypatch, make, causal):
     """The backward is given none that the forward would have to keep."""
     monkeypatch.setattr(targets, "device_of", lambda gm: torch.device("cuda"))
+    monkeypatch.setattr(less, "device_of", lambda gm: torch.device("cuda"))
     forward, backward = graphs_of(make, [torch.zeros(4, 16, dtype=torch.int64)], [0, 1], "cpu")
     for graph, suffix in ((forward, ""), (backward, "_backward")):
         operator = getattr(torch.ops.aten, f"_scaled_dot_product_cudnn_attention{suffix}").default

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from stoker import backend
-from stoker.lowering import targets
+from stoker.lowering.joint.less import with_less_to_keep
 from stoker.pytorch import aot
 from test_backend import evaluated  # noqa: F811, F401: a fixture.
 
@@ -24,7 +24,7 @@ def kept_by(function, *inputs, dynamic=False):
         return gm.forward
 
     def compiled(gm, given):
-        return aot.functional(gm, given, forward=keep, backward=keep, inference=keep, change_joint=targets.with_less_to_keep)
+        return aot.functional(gm, given, forward=keep, backward=keep, inference=keep, change_joint=with_less_to_keep)
 
     torch._dynamo.reset()
     result = torch.compile(function, backend=compiled, dynamic=dynamic)(*inputs)
@@ -66,6 +66,21 @@ def in_steps(x):
     return x.cos().cos()
 
 
+def after_sums(x):
+    x = x + torch.sin(product(x))
+    return x.sin() * x.exp() + (x * 2).cos()
+
+
+def equal_ones(x):
+    return product(F.gelu(product(x))) + product(F.gelu(product(x)))
+
+
+def equal_ones_of_16_bits(x):
+    with torch.autocast("cpu", torch.bfloat16):
+        x = x.sin()
+        return (product(x) + product(x)).float()
+
+
 # What each keeps, in multiples of x.
 KEPT = {
     "gelu_of_formula": (lambda x: gelu_of_formula(product(x)), 1),
@@ -76,6 +91,9 @@ KEPT = {
     "softmax": (lambda x: F.softmax(product(x), 0).square(), 1 + 2 / ROWS),
     "factors_are_needed": (lambda x: product(F.gelu(product(x))).sin(), 3),
     "cut_out": (cut_out, 1 / ROWS),
+    "after_sums": (after_sums, 2),
+    "equal_ones": (equal_ones, 2),
+    "equal_ones_of_16_bits": (equal_ones_of_16_bits, 1 / 2 + WIDTH / ROWS / 2),
 }
 
 
@@ -112,7 +130,7 @@ def test_sums_are_not_made_from_all_that_is_in_them():
         return gm.forward
 
     def compiled(gm, given):
-        return aot.functional(gm, given, forward=keep, backward=keep, inference=keep, change_joint=targets.with_less_to_keep)
+        return aot.functional(gm, given, forward=keep, backward=keep, inference=keep, change_joint=with_less_to_keep)
 
     x = torch.randn(ROWS, WIDTH, requires_grad=True)
     torch.compile(in_steps, backend=compiled)(x).sum().backward()
@@ -201,6 +219,17 @@ def test_what_is_drawn_is_drawn_once(evaluated):  # noqa: F811
     result = torch.compile(lambda x: F.dropout(torch.sin(x), 0.5) * torch.rand_like(x).exp(), backend=backend.stoker)(x)
     result.sum().backward()
     torch.testing.assert_close(x.grad, result.detach() / x.detach().tan(), atol=1e-3, rtol=1e-3)
+
+
+def test_results_that_are_equal_share_no_memory(evaluated):  # noqa: F811
+    x = torch.randn(ROWS, WIDTH, requires_grad=True)
+    function = torch.compile(lambda x: (x.clone().view(-1), x.clone().view(-1), x.sin(), x.sin()), backend=backend.stoker)
+    results = function(x)
+    with torch.no_grad():
+        results[0].zero_()
+        results[2].zero_()
+    torch.testing.assert_close(results[1], x.view(-1))
+    torch.testing.assert_close(results[3], x.sin())
 
 
 @pytest.mark.parametrize("checkpoint", (False, True))

@@ -3,8 +3,7 @@
 import torch
 
 from ..graph.devices import device_of
-from ..pytorch.operators import look_at_real_tensors
-from . import masks, remade
+from . import masks
 from .convolutions import taken_apart
 from .counted import COUNTING
 from .epilogues import FUSED, fused
@@ -19,14 +18,14 @@ ABSENT = {
     "cuda": frozenset(("convolution", "cumulative", "dynamic_update_slice", "scan", "scatter", "sort", "top_k", "while")),
 }
 # Attention as PyTorch calls it there.
-_ATTENTION = {
+ATTENTION = {
     device: frozenset(
         f"aten._scaled_dot_product_{attention}{suffix}.default" for attention in kinds for suffix in ("", "_backward"))
     for device, kinds in (
         ("cpu", ("flash_attention_for_cpu",)), ("cuda", ("flash_attention", "efficient_attention", "cudnn_attention")))
 }
 # Operators without a rule that libraries are there for: no fallbacks either.
-OF_LIBRARIES = {"cpu": frozenset(), "cuda": _ATTENTION["cuda"] | {str(FUSED)}}
+OF_LIBRARIES = {"cpu": frozenset(), "cuda": ATTENTION["cuda"] | {str(FUSED)}}
 
 # Of attention on GPUs: what tensor cores multiply, and numbers of a head, one and both sorts, that registers hold.
 _ATTENDED = ("bf16", "f16")
@@ -63,20 +62,11 @@ def _have_step(heads, step):
 
 def left_out(gm):
     """Names of the fx nodes of a graph with symbolic sizes that as_run() leaves out, whatever the sizes are."""
-    attention = _ATTENTION[device_of(gm).type]
+    attention = ATTENTION[device_of(gm).type]
     if not any(node.target in COUNTING or str(node.target) in attention for node in gm.graph.nodes):
         return frozenset()
     kept = masks.without_known_masks(without_restriding(with_dims(gm)), attention)
     return {node.name for node in gm.graph.nodes} - {node.name for node in kept.graph.nodes}
-
-
-def with_less_to_keep(gm, sides):
-    """Changes the graph of forward and backward, before it is parted: what neither need be given, and what the other makes again
-    as quickly, the one would keep for the other. `sides`: a joint_graph.Sides of it."""
-    with torch.no_grad(), look_at_real_tensors():  # AOTAutograd's fake mode is on.
-        masks.leave_out(gm, masks.known_masks(with_dims(gm), _ATTENTION[device_of(gm).type]))
-    if not sides.is_of_program:
-        remade.make_again(gm.graph, sides)
 
 
 def held(gm, parameters, is_training):
@@ -92,4 +82,4 @@ def as_run(gm):
     device_type = device_of(gm).type
     if "convolution" in ABSENT[device_type] and all(has_sizes(each) for each in gm.graph.nodes):
         gm = taken_apart(fused(gm))
-    return merged(masks.without_known_masks(gm, _ATTENTION[device_type]), OF_LIBRARIES[device_type] & _ATTENTION[device_type])
+    return merged(masks.without_known_masks(gm, ATTENTION[device_type]), OF_LIBRARIES[device_type] & ATTENTION[device_type])

@@ -294,25 +294,31 @@ void VectorBody::Evaluate(const Lanes& lanes, InputFn input) {
         result = at < i ? values_[at] : Load(instr);
         break;
       }
-      case BodyOp::kPointwise: {
-        for (const std::uint32_t arg : instr.args) {
-          result.uniform = result.uniform && values_[arg].uniform;
-        }
-        Values args;
-        for (const std::uint32_t arg : instr.args) {
-          args.push_back(result.uniform ? values_[arg].value : Vector(arg));
-        }
-        emitter_.set_hides_errors(hidden_errors_ != nullptr && (*hidden_errors_)[i]);
-        result.value = Pointwise(instr, args);
-        emitter_.set_hides_errors(false);
+      case BodyOp::kPointwise:
+        result = PointwiseOf(i);
         break;
-      }
     }
     if (has_vectors && is_one[i] && !result.uniform) {
       result = {b.CreateExtractElement(result.value, std::uint64_t{0}), true};
     }
     values_.push_back(result);
   }
+}
+
+LaneValue VectorBody::PointwiseOf(std::size_t number) {
+  const BodyInstr& instr = body_.instrs[number];
+  LaneValue result;
+  for (const std::uint32_t arg : instr.args) {
+    result.uniform = result.uniform && values_[arg].uniform;
+  }
+  Values args;
+  for (const std::uint32_t arg : instr.args) {
+    args.push_back(result.uniform ? values_[arg].value : Vector(arg));
+  }
+  emitter_.set_hides_errors(hidden_errors_ != nullptr && (*hidden_errors_)[number]);
+  result.value = Pointwise(instr, args);
+  emitter_.set_hides_errors(false);
+  return result;
 }
 
 llvm::Value* VectorBody::Vector(std::uint32_t instr) {

@@ -52,6 +52,7 @@ class VectorBody {
   llvm::Value* ReciprocalOf(std::uint32_t instr);
   // x where the instruction is 1 + erf(x) and that is one function here.
   std::optional<std::uint32_t> OnePlusErfOf(const BodyInstr& instr) const;
+  LaneValue PointwiseOf(std::size_t number);  // Instruction.
   llvm::Value* Pointwise(const BodyInstr& instr, const Values& args);
 
   KernelEmitter& emitter_;

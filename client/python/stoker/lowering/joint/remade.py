@@ -4,11 +4,11 @@ that reads it costs no more than to be written and read."""
 
 import torch
 
-from ..aten_ops import RULES
-from ..graph.layout import is_tensor
-from ..pytorch.operators import CONVERT, VIEWS, OpOverload
-from ..pytorch.sizes import example_of
-from .views import owner_of, viewed
+from ...aten_ops import RULES
+from ...graph.layout import is_tensor
+from ...pytorch.operators import CONVERT, VIEWS, OpOverload
+from ...pytorch.sizes import example_of
+from ..views import owner_of, viewed
 
 aten = torch.ops.aten
 # Modules of aten_ops/ whose rules read what is in memory: all of it, or anywhere.
@@ -40,18 +40,19 @@ class _Remade:
 
     def found(self):
         """Nodes of the forward that the backward makes again."""
-        crossing = [node for node in self._graph.nodes if self._crosses(node)]
-        kept = {node for node in self._graph.nodes if self._is_given(node) and not self._is_made_again(node)}
-        by_root, found = {}, set()
-        for node in crossing:
-            if node in kept:
+        by_root, kept, found = {}, set(), set()
+        for node in self._graph.nodes:
+            if not self._is_given(node):
                 continue
-            roots = self._large_roots_of(node)
-            if roots is not None and len(roots) <= 1:
-                by_root.setdefault(next(iter(roots), None), []).append(node)
+            roots = self._roots_of(node)
+            if node in roots:
+                kept.add(node)
+            else:
+                root = next(iter(self._large(roots, node)), None)
+                by_root.setdefault(root, []).append(node)
         for root, nodes in by_root.items():
             if root is None or root in kept or self._pays(root, nodes):
-                if _operations(nodes, self._is_made_again) <= _MOST_OPERATIONS:
+                if self._operations(nodes) <= _MOST_OPERATIONS:
                     found.update(nodes)
         return found
 
@@ -85,19 +86,9 @@ class _Remade:
         owner = owner_of(node)
         return owner not in self._sides.unsteady or self._is_given(owner) or self._is_given(node)
 
-    def _large_roots_of(self, node):
-        """What it follows from that is not made again, but for what is small beside it; None where that is too much."""
-        roots = self._roots_of(node)
-        size = _bytes_of(node)
-        if roots is None or size is None:
-            return None
-        sizes = {root: _bytes_of(root) for root in roots}
-        if None in sizes.values():
-            return None
-        return [root for root in roots if sizes[root] * _MUCH > size]
-
     def _roots_of(self, node):
-        """A dict, as an ordered set."""
+        """What it follows from that is not made again: a dict, as an ordered set. Of what the backward reads that is itself, where
+        more than one of these is large."""
         waiting = [node]
         while waiting:
             each = waiting[-1]
@@ -110,8 +101,25 @@ class _Remade:
                 missing = [source for source in sources if source not in self._roots]
                 waiting.extend(missing)
                 if not missing:
-                    self._roots[each] = _union(self._roots[source] for source in sources)
+                    self._roots[each] = self._united(each, [self._roots[source] for source in sources])
         return self._roots[node]
+
+    def _united(self, node, found):
+        roots = {}
+        for each in found:
+            roots.update(each)
+        if not is_tensor(node.meta.get("val")):  # Several views.
+            return roots
+        is_simple = len(roots) <= _MOST_ROOTS and None not in (_bytes_of(each) for each in (node, *roots))
+        if is_simple and (len(self._large(roots, node)) <= 1 or not self._is_given(node)):
+            return roots
+        return {node: None}
+
+    @staticmethod
+    def _large(roots, node):
+        """Those beside which the node is not large."""
+        size = _bytes_of(node)
+        return [root for root in roots if _bytes_of(root) * _MUCH > size]
 
     def _pays(self, root, nodes):
         """Does the forward keep less, if it keeps what all of them follow from?"""
@@ -119,6 +127,20 @@ class _Remade:
             return False
         together = sum(_bytes_of(node) for node in nodes)
         return together > _bytes_of(root) or together == _bytes_of(root) and all(_is_view(node) for node in nodes)
+
+    def _operations(self, nodes):
+        """How many operations all of them take, what they share counted once."""
+        seen, waiting = set(), list(nodes)
+        while waiting:
+            node = waiting.pop()
+            if node not in seen and self._follows(node):
+                seen.add(node)
+                waiting.extend(source for source in node.all_input_nodes if _has_tensors(source))
+        return sum(not _is_view(node) for node in seen)
+
+    def _follows(self, node):
+        """Is it made again where something is that follows from it?"""
+        return node not in self._roots_of(node)
 
     # ---- What is changed ---------------------------------------------------------------------------
 
@@ -137,7 +159,7 @@ class _Remade:
         waiting = [node]
         while waiting:
             each = waiting[-1]
-            sources = [source for source in each.all_input_nodes if self._is_made_again(source)]
+            sources = [source for source in each.all_input_nodes if _has_tensors(source) and self._follows(source)]
             missing = [source for source in sources if source not in made]
             if not missing:
                 waiting.pop()
@@ -196,26 +218,6 @@ class _Apart:
 def _may_be_apart(node):
     value = node.args[0].meta["val"]
     return value.dim() and not any(type(size) is int and size == 0 for size in value.shape) and not node.kwargs
-
-
-def _union(sets):
-    found = {}
-    for each in sets:
-        if each is None or len(found) > _MOST_ROOTS:
-            return None
-        found.update(each)
-    return found
-
-
-def _operations(nodes, is_made_again):
-    """How many operations all of them take, what they share counted once."""
-    seen, waiting = set(), list(nodes)
-    while waiting:
-        node = waiting.pop()
-        if node not in seen and is_made_again(node):
-            seen.add(node)
-            waiting.extend(node.all_input_nodes)
-    return sum(not _is_view(node) for node in seen)
 
 
 def _is_view(node):

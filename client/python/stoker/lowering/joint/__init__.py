@@ -1,0 +1,1 @@
+"""What is changed of forward and backward while they are one graph."""
