@@ -13,6 +13,7 @@ constexpr int kMaxConvertCost = 2;         // A load and the conversion.
 constexpr std::int64_t kMinSpread = 8;     // Points that read one element.
 constexpr double kMaxLoadedShare = 1.125;  // Of a value's bytes: what is small beside it is little.
 constexpr std::size_t kMaxLoads = 8;
+constexpr int kWideCost = 4;  // Of what is computed in f64, and converted to and fro.
 
 class StorageDecision {
  public:
@@ -78,7 +79,9 @@ StoredValues StorageDecision::Run() && {
 int StorageDecision::RecomputeCost(NodeId node_id) const {
   const Node& node = graph_.node(node_id);
   if (RoleOf(graph_, node) != OpRole::kPointwise) return kNever;
-  int cost = CostOf(node);
+  const bool is_wide = RowOf(node.kind).f32_in == DType::kF64 &&
+                       graph_.type(node.results[0]).dtype != DType::kF64;
+  int cost = CostOf(node) * (is_wide ? kWideCost : 1);
   for (const Read& read : reads_.OfReader(node_id)) cost += cost_[read.source];
   return std::min(cost, kNever);
 }
