@@ -79,8 +79,8 @@ StoredValues StorageDecision::Run() && {
 int StorageDecision::RecomputeCost(NodeId node_id) const {
   const Node& node = graph_.node(node_id);
   if (RoleOf(graph_, node) != OpRole::kPointwise) return kNever;
-  const bool is_wide = RowOf(node.kind).f32_in == DType::kF64 &&
-                       graph_.type(node.results[0]).dtype != DType::kF64;
+  const bool is_wide =
+      RowOf(node.kind).f32_in == DType::kF64 && graph_.type(node.results[0]).dtype != DType::kF64;
   int cost = CostOf(node) * (is_wide ? kWideCost : 1);
   for (const Read& read : reads_.OfReader(node_id)) cost += cost_[read.source];
   return std::min(cost, kNever);
