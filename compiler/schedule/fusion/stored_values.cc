@@ -39,6 +39,7 @@ class StorageDecision {
   bool CanRecompute(NodeId node_id, const Read& read) const;
   bool ReadsOnlyMemory(NodeId node_id) const;
   bool IsSpread(const Group& group) const;
+  bool IsSpreadRead(const Read& read) const;
   bool IsOfOne(ValueId value) const;
   std::vector<ValueId> LoadsOf(NodeId node_id) const;
   NodeId HeroOf(NodeId node_id) const { return grouping_.groups[grouping_.group_of[node_id]].hero; }
@@ -157,6 +158,22 @@ bool StorageDecision::IsSpread(const Group& group) const {
   return true;
 }
 
+// Does a loop over many more points read what another computes? It lies for the reader then.
+bool StorageDecision::IsSpreadRead(const Read& read) const {
+  const NodeId producer = graph_.value(read.source).producer;
+  const Node& reader = graph_.node(read.reader);
+  if (producer == kNoNode || RoleOf(graph_, reader) != OpRole::kPointwise) return false;
+  const std::uint32_t group = grouping_.group_of[producer];
+  if (group == kNoGroup || grouping_.groups[group].kind != GroupKind::kLoop) return false;
+  return std::ranges::all_of(read.views,
+                             [&](NodeId view) {
+                               const OpKind kind = graph_.node(view).kind;
+                               return kind == OpKind::kBroadcastInDim || kind == OpKind::kReshape;
+                             }) &&
+         TypicalBytes(graph_.type(reader.results[0])) >=
+             static_cast<double>(kMinSpread) * TypicalBytes(graph_.type(read.source));
+}
+
 // Are the node's operands in memory, or cheap to have there? Those of its own group may be neither.
 bool StorageDecision::ReadsOnlyMemory(NodeId node_id) const {
   const std::uint32_t group = grouping_.group_of[node_id];
@@ -182,6 +199,9 @@ void StorageDecision::NoteReaders(ValueId value) {
         layout.high[i] = std::max(layout.high[i], wanted->high[i]);
       }
       wanted = std::move(layout);
+    }
+    if (IsSpreadRead(read) && !values_.wanted[value]) {
+      values_.wanted[value] = Layout::RowMajor(graph_.type(value).shape.rank());
     }
     const OpRole role = RoleOf(graph_, reader);
     const bool reads_row_major =

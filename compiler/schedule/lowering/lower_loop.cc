@@ -169,8 +169,7 @@ Status Lowering::LowerLoop(Group group, std::vector<ValueId> values) {
   std::vector<Root> roots;
   for (const ValueId value : values) {
     const NodeId producer = graph_.value(value).producer;
-    roots.push_back(
-        {value, group.placement.at(producer), AddFixedStorages(value, group.prepared, true)});
+    roots.push_back({value, group.placement.at(producer), AddLoopStorages(value, group.prepared)});
   }
   if (roots.empty()) return Ok();
   const std::string label = LabelOf(graph_, group);

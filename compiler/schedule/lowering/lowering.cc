@@ -121,19 +121,52 @@ BufferKind Lowering::KindFor(ValueId value, bool prepared) const {
 std::vector<StorageId> Lowering::AddFixedStorages(ValueId value, bool prepared, bool outputs_fit) {
   std::vector<StorageId> storages;
   if (prepared) return storages;
-  const int rank = graph_.type(value).shape.rank();
+  const Shape& shape = graph_.type(value).shape;
   for (std::uint32_t i = 0; i < graph_.outputs().size() && outputs_fit; ++i) {
     if (output_written_[i] || copied_[i] || !BecomesOutput(value, i)) continue;
-    storages.push_back(builder_.Add(value, BufferKind::kOutput, i, Layout::RowMajor(rank)));
+    storages.push_back(builder_.Add(value, BufferKind::kOutput, i, Layout::RowMajor(shape.rank())));
     output_written_[i] = true;
   }
-  const std::optional<Layout>& wanted = scheduled_.values.wanted[value];
-  // An output lies so already, or could not.
-  const bool is_like_output = wanted && wanted->IsRowMajor();
-  if (wanted && !(is_like_output && (!storages.empty() || !outputs_fit))) {
-    storages.push_back(builder_.Add(value, BufferKind::kArena, 0, *wanted));
-  }
+  AddWanted(value, outputs_fit, storages);
   return storages;
+}
+
+std::vector<StorageId> Lowering::AddLoopStorages(ValueId value, bool prepared) {
+  for (std::uint32_t i = 0; i < graph_.outputs().size() && !prepared; ++i) {
+    if (!output_written_[i] && !copied_[i] && BecomesOutput(value, i)) {
+      return AddFixedStorages(value, prepared, true);
+    }
+  }
+  std::vector<StorageId> storages;
+  for (std::uint32_t i = 0; i < graph_.outputs().size() && !prepared; ++i) {
+    const std::optional<Layout> layout = LayoutAsOutput(value, i);
+    if (output_written_[i] || copied_[i] || !layout) continue;
+    storages.push_back(builder_.Add(value, BufferKind::kOutput, i, *layout));
+    output_written_[i] = true;
+    break;
+  }
+  if (!prepared) AddWanted(value, true, storages);
+  return storages;
+}
+
+// Where it lies as its readers want it, unless it does so already, or could not.
+void Lowering::AddWanted(ValueId value, bool outputs_fit, std::vector<StorageId>& storages) {
+  const std::optional<Layout>& wanted = scheduled_.values.wanted[value];
+  if (!wanted || (wanted->IsRowMajor() && !outputs_fit)) return;
+  for (const StorageId id : storages) {
+    if (LieAlike(builder_.storage(id).layout, *wanted, graph_.type(value).shape)) return;
+  }
+  storages.push_back(builder_.Add(value, BufferKind::kArena, 0, *wanted));
+}
+
+// In which an output is row-major that shows the value's dims in another order.
+std::optional<Layout> Lowering::LayoutAsOutput(ValueId value, std::uint32_t output) const {
+  const ValueId shown = graph_.outputs()[output];
+  const Reads::Origin origin = Reads::OriginOf(graph_, shown);
+  const bool updates = std::ranges::any_of(
+      graph_.updates(), [&](const InputUpdate& update) { return update.output == output; });
+  if (origin.source != value || updates) return std::nullopt;
+  return LayoutSeenRowMajor(graph_, origin.views, graph_.type(shown).shape.rank());
 }
 
 bool Lowering::BecomesOutput(ValueId value, std::uint32_t output) const {
