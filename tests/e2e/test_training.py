@@ -36,3 +36,17 @@ def test_dynamo_does_not_trace_the_compiler_of_a_backward_pass(site):
     result = json.loads(done.stdout.splitlines()[-1])
     assert result["error"] <= 1e-5 and result["graphs"] == 3
     assert result["frames"] <= 4 and result["warnings"] == []  # The function and what resumes it.
+
+
+def test_what_is_compared_is_as_in_eager(site):
+    """Of 16-bit floats, which one kernel keeps in 32 bits: comparisons, whole numbers, places; gradients of maxima."""
+    job = pathlib.Path(__file__).with_name("steps_job.py")
+    done = subprocess.run([forked.python(), str(job)], env=site.env, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == 117
+    for kind, case, dtype, off, count in found:
+        if kind == "steps":
+            assert off == 0, (case, dtype, off, count)
+        else:
+            assert off <= (1e-4 if dtype == "torch.float32" else 0.1), (case, dtype, off)

@@ -113,8 +113,8 @@ def test_losses_keep_what_a_model_gives_and_not_its_softmax():
 
     logits = torch.randn(2, ROWS // 2, WIDTH, dtype=torch.bfloat16, requires_grad=True) * 1
     labels = torch.randint(0, WIDTH, (2, ROWS // 2))
-    assert kept_by(loss, logits, labels) <= 3 * 4 * ROWS
-    assert kept_by(loss, logits.detach().requires_grad_(), labels) >= WHOLE  # Who holds it may fill it.
+    # A copy, in 16 bits: who holds the logits may fill them.
+    assert kept_by(loss, logits, labels) <= WHOLE // 2 + 3 * 4 * ROWS
 
 
 def test_views_keep_what_they_are_of():
@@ -181,6 +181,18 @@ def is_empty(x, buffer):
     return F.softmax(x[:0], -1).sum() + F.log_softmax(x[:, :0], 0).sum() + (x[0, 0] * 1).softmax(0).exp() + x.sum()
 
 
+def follows_a_large_one(x, buffer):
+    y = torch.sigmoid(buffer) * torch.tanh(buffer) * torch.exp(buffer * 0.1)
+    buffer.add_(1)
+    return x * y * y.sin()
+
+
+def follows_a_row(x, buffer):
+    y = x.exp() * torch.sigmoid(buffer[0])
+    buffer.add_(1)
+    return y.sin() * y
+
+
 def gives_what_it_keeps(x, buffer):
     y = torch.tanh(x @ buffer.t())
     return y.sin() * y.exp()
@@ -188,7 +200,8 @@ def gives_what_it_keeps(x, buffer):
 
 # Is the buffer filled, as with the next batch, before the backward pass?
 FUNCTIONS = {
-    changes_a_buffer: True, changes_it_twice: True, follows_a_view_of_it: True, follows_a_small_one: True, has_infinities: True, is_empty: True,
+    changes_a_buffer: True, changes_it_twice: True, follows_a_view_of_it: True, follows_a_small_one: True, follows_a_large_one: True,
+    follows_a_row: True, has_infinities: True, is_empty: True,
     casts: False, gives_what_it_keeps: False}
 
 
@@ -212,6 +225,84 @@ def test_gradients_are_as_eager(evaluated, function, dynamic):  # noqa: F811
         assert (found[0] - wanted[0]).norm() <= 2e-2 * wanted[0].norm()
     else:
         torch.testing.assert_close(found, wanted, atol=1e-4, rtol=1e-4, equal_nan=True)
+
+
+def quantized(p):
+    return p / p.abs().amax(-1, keepdim=True)
+
+
+# Of p, in 16 bits: what is equal to another is so in the backward, too.
+COMPARED = {
+    "largest": lambda p: p.amax(1),
+    "quantized": quantized,
+    "to_the_largest": lambda p: (p - p.amax(-1, keepdim=True)).exp().sum(-1).log(),
+    "to_the_least": lambda p: 1 - p.amin(0, keepdim=True),
+    "the_largest_alone": lambda p: p * (p == p.max(-1, keepdim=True)[0]),
+    "no_more_than_others": lambda p: torch.minimum(p, p.roll(1, -1)),
+    "between": lambda p: p.clamp(-0.25, 0.25) * p.sign(),
+    "above": lambda p: torch.where(p > 0.5, p.sin(), p.cos()) * p,
+}
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16, torch.float16), ids=str)
+@pytest.mark.parametrize("before", (torch.sin, torch.sigmoid, torch.tanh, F.gelu), ids=lambda each: each.__name__)
+@pytest.mark.parametrize("name", COMPARED)
+def test_what_is_compared_is_what_it_was(evaluated, name, before, dtype):  # noqa: F811
+    if name == "between" and dtype == torch.bfloat16:
+        dtype = torch.float16  # The evaluator keeps f32: an element in 200 is on the other side of 0.25.
+    def function(x, weight):
+        return COMPARED[name](before(x @ weight)).float()
+
+    torch.manual_seed(0)
+    x, weight = torch.randn(5, 37).to(dtype), (torch.randn(37, 37) / 8).to(dtype)
+    found = []
+    for each in (torch.compile(function, backend=backend.stoker), function):
+        given = x.clone().requires_grad_()
+        each(given, weight).sum().backward()
+        found.append(given.grad.float())
+    assert (found[0] - found[1]).norm() <= (1e-4 if dtype == torch.float32 else 5e-2) * found[1].norm()
+
+
+def adds_to_what_it_is_given(function, x, weight):
+    x = x * 1
+    x += function(x, weight)
+    return x
+
+
+def doubles_a_view(function, x, weight):
+    part, loss = function(x * 1, weight)
+    with torch.no_grad():
+        part.mul_(2)
+    return loss
+
+
+def doubles_all(function, x, weight):
+    y, loss = function(x * 1, weight)
+    y.detach().mul_(2)
+    return loss
+
+
+CHANGED = {
+    "residual": (lambda x, w: x.sigmoid() * x.tanh() * x.exp(), adds_to_what_it_is_given),
+    "relu": (lambda x, w: F.relu(x) * 2 + 1, adds_to_what_it_is_given),
+    "view_of_logits": (
+        lambda x, w: (lambda y: (y[1:], -(y.softmax(-1) * y.log_softmax(-1)).sum(-1).mean()))(x @ w), doubles_a_view),
+    "view_of_a_sum": (lambda x, w: (lambda y: (y[1:], (y.sigmoid() * y.tanh()).sum()))(x + 1), doubles_a_view),
+    "product": (lambda x, w: (lambda y: (y, (y.sigmoid() * y.tanh() * y.exp()).sum()))(x @ w), doubles_all),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_others_hold_may_change(evaluated, name):  # noqa: F811
+    function, use = CHANGED[name]
+    torch.manual_seed(0)
+    x, weight = torch.randn(6, 8), torch.randn(8, 8)
+    found = []
+    for each in (torch.compile(function, backend=backend.stoker), function):
+        given = x.clone().requires_grad_()
+        use(each, given, weight).sum().backward()
+        found.append(given.grad)
+    torch.testing.assert_close(*found, atol=1e-5, rtol=1e-5)
 
 
 def test_what_is_drawn_is_drawn_once(evaluated):  # noqa: F811

@@ -38,7 +38,7 @@ def _functional(gm, example_inputs, forward, backward, inference, change_joint):
     def trace(gm, inputs):
         traced = aot_module_simplified(
             gm, inputs, fw_compiler=forward, bw_compiler=backward, inference_compiler=inference,
-            partition_fn=functools.partial(joint_graph.part, change_joint, inputs))
+            partition_fn=functools.partial(joint_graph.part, change_joint))
         _keep_saved_tensors()
         return traced
 

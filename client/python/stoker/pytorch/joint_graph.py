@@ -8,30 +8,29 @@ _VIEWS = frozenset((
 
 
 _SIDE = "partitioner_tag"  # In the meta of a node.
-_UPDATE = "InputMutationAOTOutput"
 
 
-def part(change, inputs, joint_module, joint_inputs, *, num_fwd_outputs, **options):
+def part(change, joint_module, joint_inputs, *, num_fwd_outputs, **options):
     """As AOTAutograd does by default, after change(graph module, Sides): the backward gets what it reads of the forward. A weight
-    of 32 steps, transposed in each, it would get 32 times, and not know that it is one. `inputs`: what Dynamo's graph is given."""
+    of 32 steps, transposed in each, it would get 32 times, and not know that it is one."""
     from torch._functorch.partitioners import default_partition
 
     merge_views(joint_module.graph)
     drop_running_statistics(joint_module.graph)
-    change(joint_module, Sides(joint_module.graph, num_fwd_outputs, inputs))
+    change(joint_module, Sides(joint_module.graph, num_fwd_outputs))
     return default_partition(joint_module, joint_inputs, num_fwd_outputs=num_fwd_outputs, **options)
 
 
 class Sides:
-    """Which nodes are `forward`, which the backward gives as `gradients`. `unsteady`: of the forward, what may be another thing
-    when the backward runs. `is_of_program`: does the program say itself what is computed again?"""
+    """Which nodes are `forward`, which of them its `results`, which the backward gives as `gradients`. `is_of_program`: does the
+    program say itself what is computed again?"""
 
-    def __init__(self, graph, num_fwd_outputs, inputs):
+    def __init__(self, graph, num_fwd_outputs):
         results = graph.output_node().args[0]
         self.gradients = _nodes(results[num_fwd_outputs:])
         self.is_of_program = any("recompute" in node.meta for node in graph.nodes)
         self.forward = _forward(graph, _nodes(results[:num_fwd_outputs]))
-        self.unsteady = _unsteady(graph, results[:num_fwd_outputs], inputs)
+        self.results = _nodes(results[:num_fwd_outputs])
 
     def is_of_backward(self, node):
         return node not in self.forward and node.op == "call_function"
@@ -47,21 +46,6 @@ class Sides:
 
 def _nodes(values):
     return {value for value in values if isinstance(value, torch.fx.Node)}
-
-
-def _unsteady(graph, results, inputs):
-    """Inputs, but for what autograd has made of others: whoever holds a buffer fills it with the next batch, and the optimizer
-    changes weights. What becomes of an input that the forward changes is as unsteady."""
-    given = [node for node in graph.find_nodes(op="placeholder") if not _is_of_gradients(node)]
-    words = graph.output_node().meta.get("desc")  # What AOTAutograd says of each result.
-    if words is None or len(inputs) != len(given):
-        return {*given, *_nodes(results)}
-    updates = [(word, result) for word, result in zip(words, results) if type(word).__name__ == _UPDATE]
-    updated = [word.mutated_input for word, _ in updates]
-    steady = {
-        node for node, value in zip(given, inputs)
-        if isinstance(value, torch.Tensor) and value.requires_grad and not value.is_leaf and node.meta.get("desc") not in updated}
-    return set(given) - steady | _nodes([result for _, result in updates])
 
 
 def _is_of_gradients(node):

@@ -1,6 +1,7 @@
 #include "compiler/schedule/lowering/builder/body_builder.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -17,6 +18,14 @@ namespace stoker {
 namespace {
 
 bool Is16BitFloat(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
+
+// May the result be another where an operand is off by the least?
+bool HasSteps(OpKind kind) {
+  constexpr std::array kKinds = {OpKind::kCompare,  OpKind::kSign,  OpKind::kFloor,
+                                 OpKind::kCeil,     OpKind::kTrunc, OpKind::kRoundNearestEven,
+                                 OpKind::kRemainder};
+  return std::ranges::find(kKinds, kind) != kKinds.end();
+}
 
 CompareDirection DirectionOf(const Node& node) {
   constexpr std::pair<std::string_view, CompareDirection> kDirections[] = {
@@ -142,6 +151,14 @@ std::uint32_t BodyBuilder::BeforeRounding(std::uint32_t instr, DType dtype) {
   if (!is_from_f64 || !Is16BitFloat(dtype)) return instr;
   last.round_to = dtype;
   return Emit(std::move(last));
+}
+
+std::uint32_t BodyBuilder::AsStored(std::uint32_t instr, DType dtype) {
+  const BodyInstr& last = body_.instrs[instr];
+  const bool is_so = last.op == BodyOp::kLoad || last.op == BodyOp::kConstant ||
+                     (last.op == BodyOp::kPointwise && last.pointwise == OpKind::kConvert &&
+                      last.round_to == dtype);
+  return is_so || !Is16BitFloat(dtype) ? instr : EmitConvert(instr, DType::kF32, dtype);
 }
 
 std::uint32_t BodyBuilder::ForStore(std::uint32_t instr, DType dtype) {
@@ -276,6 +293,9 @@ Result<std::uint32_t> BodyBuilder::Pointwise(const Node& node, const ElementInde
     STOKER_TRY(args.emplace_back(), Evaluate(operand, index));
   }
   if (node.kind == OpKind::kConvert) return EmitConvert(args[0], from, to);
+  if (HasSteps(node.kind)) {
+    for (std::uint32_t& arg : args) arg = AsStored(arg, from);
+  }
   const std::uint32_t result = EmitPointwise(node.kind, ComputeType(to), std::move(args));
   if (node.kind == OpKind::kCompare) body_.instrs[result].direction = DirectionOf(node);
   if (node.kind == OpKind::kRequire) {

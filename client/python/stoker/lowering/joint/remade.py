@@ -19,6 +19,12 @@ _SOFTMAX = ("aten._softmax.default", _LOG_SOFTMAX)
 _MOST_OPERATIONS = 32  # Between one tensor that is kept and all that is computed again from it.
 _MUCH = 8  # What has fewer bytes than an eighth of another's is small beside it.
 _MOST_ROOTS = 8
+# What is made again is as near to what it was as kernels are to each other: enough but where the least difference counts. The
+# gradient of a maximum goes where a value equals it.
+_STEPS = frozenset((
+    "eq", "ne", "lt", "le", "gt", "ge", "sign", "sgn", "signbit", "heaviside", "floor", "ceil", "round", "trunc", "frac", "fmod",
+    "remainder", "floor_divide", "isclose", "isin", "searchsorted", "bucketize", "amax", "amin", "max", "min", "aminmax", "argmax",
+    "argmin"))
 
 
 def make_again(graph, sides):
@@ -36,6 +42,10 @@ class _Remade:
         self._graph = graph
         self._sides = sides
         self._in_memory = self._needed_in_memory()
+        self._compared = self._compared_in_backward()
+        # Whoever holds an input fills it with the next batch, or adds to it in place, and so with results.
+        self._unsteady = {node for node in graph.nodes if node.op == "placeholder"}
+        self._unsteady.update(owner_of(result) for result in sides.results)
         self._roots = {}
 
     def found(self):
@@ -77,14 +87,27 @@ class _Remade:
                 found.add(node)
         return found
 
-    def _is_made_again(self, node):
-        return _is_view(node) or _is_quick(node) and node not in self._in_memory and all(
-            self._stays(source) for source in node.all_input_nodes)
+    def _compared_in_backward(self):
+        """Nodes with floats from which what the backward compares follows point by point."""
+        found = set()
+        for node in reversed(self._graph.nodes):
+            if _is_of_floats(node) and any(
+                    _is_step(user) and self._sides.is_of_backward(user) or user in found and (_is_view(user) or _is_quick(user))
+                    for user in node.users):
+                found.add(node)
+        return found
 
-    def _stays(self, node):
-        """Is it what it was when the backward runs, or noticed where it is not?"""
-        owner = owner_of(node)
-        return owner not in self._sides.unsteady or self._is_given(owner) or self._is_given(node)
+    def _is_made_again(self, node):
+        return _is_view(node) or _is_quick(node) and node not in self._in_memory and node not in self._compared and all(
+            self._stays(source, node) for source in node.all_input_nodes)
+
+    def _stays(self, source, node):
+        """Is it what it was when the backward runs, or noticed where it is not? Of what is large a copy may be kept."""
+        owner = owner_of(source)
+        if owner not in self._unsteady or self._is_given(owner) or self._is_given(source) or not is_tensor(owner.meta.get("val")):
+            return True
+        sizes = _bytes_of(owner), _bytes_of(node)
+        return None not in sizes and sizes[0] * _MUCH > sizes[1]
 
     def _roots_of(self, node):
         """What it follows from that is not made again: a dict, as an ordered set. Of what the backward reads that is itself, where
@@ -122,9 +145,11 @@ class _Remade:
         return [root for root in roots if _bytes_of(root) * _MUCH > size]
 
     def _pays(self, root, nodes):
-        """Does the forward keep less, if it keeps what all of them follow from?"""
+        """Does the forward keep less, if it keeps what all of them follow from, or a copy of that?"""
         if not is_tensor(root.meta.get("val")):
             return False
+        if root in self._unsteady:  # Views of it take no room.
+            return sum(_bytes_of(node) for node in nodes if not _is_view(node)) > _bytes_of(root)
         together = sum(_bytes_of(node) for node in nodes)
         return together > _bytes_of(root) or together == _bytes_of(root) and all(_is_view(node) for node in nodes)
 
@@ -146,13 +171,23 @@ class _Remade:
 
     def put_again(self, found):
         """The backward makes what was found again."""
-        made = {}
+        roots = dict.fromkeys(root for node in self._graph.nodes if node in found for root in self._roots_of(node))
+        made = {root: self._copy_of(root) for root in roots if root in self._unsteady and not self._is_given(root)}
         for node in list(self._graph.nodes):
             if not self._sides.is_of_backward(node):
                 continue
             for source in node.all_input_nodes:
                 if source in found:
                     node.replace_input_with(source, self._again(source, node, made))
+
+    def _copy_of(self, root):
+        """Made in the forward."""
+        after = root if root.op == "call_function" else self._graph.find_nodes(op="placeholder")[-1]
+        with self._graph.inserting_after(after):
+            made = self._graph.call_function(aten.clone.default, (root,))
+        made.meta["val"] = aten.clone.default(root.meta["val"])
+        self._sides.put_beside(made, root)
+        return made
 
     def _again(self, node, before, made):
         """The node as the backward makes it, with all that it follows from down to what is kept."""
@@ -229,13 +264,24 @@ def _has_tensors(node):
     return isinstance(node.meta.get("val"), (torch.Tensor, list, tuple))
 
 
+def _is_step(node):
+    """Of floats: what kernels leave of one may be on one side of a step or the other."""
+    return isinstance(node.target, OpOverload) and node.target.overloadpacket.__name__ in _STEPS and any(
+        _is_of_floats(source) for source in node.all_input_nodes)
+
+
+def _is_of_floats(node):
+    value = node.meta.get("val")
+    return is_tensor(value) and value.dtype.is_floating_point
+
+
 def _is_quick(node):
     """Is it computed point by point, and the same each time?"""
     target = node.target
     if node.op != "call_function" or not isinstance(target, OpOverload) or str(target) not in RULES:
         return False
     value = node.meta.get("val")
-    if not is_tensor(value) or torch.Tag.nondeterministic_seeded in target.tags:
+    if not is_tensor(value) or torch.Tag.nondeterministic_seeded in target.tags or _is_step(node):
         return False
     if any(is_tensor(source.meta.get("val")) and source.meta["val"].device != value.device for source in node.all_input_nodes):
         return False

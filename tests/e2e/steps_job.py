@@ -1,0 +1,83 @@
+"""Prints what is otherwise than in eager PyTorch of what steps from one result to another: [case, dtype, elements that differ,
+of how many]. Kernels keep 16-bit floats of one kernel in 32 bits; what is compared, or rounded to integers, is what is in
+memory."""
+
+import json
+
+import torch
+
+ROWS, COLUMNS = 67, 515
+
+
+def places(p):
+    return torch.stack([p.argmax(1), p.argmin(1)]), p.argmax(0)
+
+
+def both_largest(p):
+    return (p == p.amax(0)).float() + (p == p.amax(1, keepdim=True)).float()
+
+
+# Of p, which a kernel has just computed.
+CASES = {
+    "largest_of_columns": lambda p: (p == p.amax(0)).float(),
+    "largest_of_rows": lambda p: (p == p.amax(1, keepdim=True)).float(),
+    "largest": lambda p: (p == p.amax()).float(),
+    "both_largest": both_largest,
+    "places": places,
+    "above": lambda p: (p > 0.5).float() + (p >= p.roll(1, 1)).float(),
+    "integers": lambda p: torch.stack([(p * 4).floor(), (p * 4).round(), (p * 4).ceil(), (p * 4).trunc()]),
+    "least_of_two": lambda p: (torch.minimum(p, p.flip(0)) == p).float(),
+}
+MADE = {
+    "add": lambda x, y: x + y,
+    "distance": lambda x, y: (x - y).abs(),
+    "sum": lambda x, y: torch.cat([x, y], 1)[:, :COLUMNS] + y,
+}
+COMPARED = {
+    "amax": lambda p: p.amax(1),
+    "quantized": lambda p: p / p.abs().amax(-1, keepdim=True),
+    "to_the_largest": lambda p: (p - p.amax(-1, keepdim=True)).exp().sum(-1).log(),
+    "the_largest_alone": lambda p: p * (p == p.max(-1, keepdim=True)[0]),
+    "no_more_than_others": lambda p: torch.minimum(p, p.roll(1, -1)),
+}
+BEFORE = (torch.sin, torch.sigmoid, torch.tanh)
+
+
+def tensors(values):
+    return values if isinstance(values, tuple) else (values,)
+
+
+def differing(function, *inputs):
+    torch._dynamo.reset()
+    found, wanted = tensors(torch.compile(function, backend="stoker")(*inputs)), tensors(function(*inputs))
+    return sum((a != b).sum().item() for a, b in zip(found, wanted)), sum(b.numel() for b in wanted)
+
+
+def gradients_off(function, x, weight):
+    """How far those of x are off, in relation to their norm."""
+    torch._dynamo.reset()
+    found = []
+    for each in (torch.compile(function, backend="stoker"), function):
+        given = x.clone().requires_grad_()
+        each(given, weight).float().sum().backward()
+        found.append(given.grad.double())
+    return ((found[0] - found[1]).norm() / found[1].norm()).item()
+
+
+def main():
+    torch.manual_seed(0)
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        x, y = torch.randn(ROWS, COLUMNS).to(dtype), torch.randn(ROWS, COLUMNS).to(dtype)
+        for made, make in MADE.items():
+            for name, case in CASES.items():
+                count, of = differing(lambda x, y, make=make, case=case: case(make(x, y)), x, y)
+                print(json.dumps(["steps", f"{name} of {made}", str(dtype), count, of]))
+        x, weight = torch.randn(5, 37).to(dtype), (torch.randn(37, 37) / 8).to(dtype)
+        for before in BEFORE:
+            for name, case in COMPARED.items():
+                off = gradients_off(lambda x, w, before=before, case=case: case(before(x @ w)), x, weight)
+                print(json.dumps(["gradients", f"{name} of {before.__name__}", str(dtype), off, 1]))
+
+
+if __name__ == "__main__":
+    main()
