@@ -1,6 +1,5 @@
-"""Prints what is otherwise than in eager PyTorch of what steps from one result to another: [case, dtype, elements that differ,
-of how many]. Kernels keep 16-bit floats of one kernel in 32 bits; what is compared, or rounded to integers, is what is in
-memory."""
+"""Prints what is otherwise than in eager PyTorch of what compares: [kind, case, dtype, elements that differ, of how many], or
+how far gradients are off. Kernels keep 16-bit floats of one kernel in 32 bits; what is compared is what is in memory."""
 
 import json
 
@@ -25,7 +24,7 @@ CASES = {
     "both_largest": both_largest,
     "places": places,
     "above": lambda p: (p > 0.5).float() + (p >= p.roll(1, 1)).float(),
-    "integers": lambda p: torch.stack([(p * 4).floor(), (p * 4).round(), (p * 4).ceil(), (p * 4).trunc()]),
+    "parts_of_one": lambda p: (p - p.floor() < 0).float() + ((p - p.round()).abs() > 0.5).float(),
     "least_of_two": lambda p: (torch.minimum(p, p.flip(0)) == p).float(),
 }
 MADE = {

@@ -1,7 +1,6 @@
 #include "compiler/schedule/lowering/builder/body_builder.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -18,14 +17,6 @@ namespace stoker {
 namespace {
 
 bool Is16BitFloat(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
-
-// May the result be another where an operand is off by the least?
-bool HasSteps(OpKind kind) {
-  constexpr std::array kKinds = {OpKind::kCompare,  OpKind::kSign,  OpKind::kFloor,
-                                 OpKind::kCeil,     OpKind::kTrunc, OpKind::kRoundNearestEven,
-                                 OpKind::kRemainder};
-  return std::ranges::find(kKinds, kind) != kKinds.end();
-}
 
 CompareDirection DirectionOf(const Node& node) {
   constexpr std::pair<std::string_view, CompareDirection> kDirections[] = {
@@ -293,7 +284,7 @@ Result<std::uint32_t> BodyBuilder::Pointwise(const Node& node, const ElementInde
     STOKER_TRY(args.emplace_back(), Evaluate(operand, index));
   }
   if (node.kind == OpKind::kConvert) return EmitConvert(args[0], from, to);
-  if (HasSteps(node.kind)) {
+  if (node.kind == OpKind::kCompare) {
     for (std::uint32_t& arg : args) arg = AsStored(arg, from);
   }
   const std::uint32_t result = EmitPointwise(node.kind, ComputeType(to), std::move(args));

@@ -52,8 +52,8 @@ class BodyBuilder {
   // What a store of `dtype` is given of `instr`: the argument when it only rounds to `dtype`, which
   // the store does anyway.
   std::uint32_t ForStore(std::uint32_t instr, DType dtype);
-  // The same as what is loaded again from memory: rounded to the value's own `dtype`. What steps
-  // from one result to another, as a comparison does, has no other value than its neighbours.
+  // The same as what is loaded again from memory: rounded to the value's own `dtype`, for what has
+  // one result where values are equal and another where they are not.
   std::uint32_t AsStored(std::uint32_t instr, DType dtype);
 
  private:
