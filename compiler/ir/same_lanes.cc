@@ -64,8 +64,6 @@ Run RunAlong(const Access& access, int dim) {
   return run;
 }
 
-std::vector<bool> SameAlong(const Body& body, int dim) { return SameInVectors(body, dim, 0); }
-
 std::vector<bool> SameInVectors(const Body& body, int dim, int width) {
   std::vector<bool> same;
   Affines affines;
@@ -77,7 +75,7 @@ std::vector<bool> SameInVectors(const Body& body, int dim, int width) {
         is_number || (instr.op == BodyOp::kIndex && instr.dim != dim) ||
         (instr.op == BodyOp::kPointwise && of_same) ||
         (instr.op == BodyOp::kLoad && of_same && RunAlong(instr.access, dim) == Run::kNot) ||
-        (width > 1 && IsSameComparison(instr, affines, width)));
+        IsSameComparison(instr, affines, width));
   }
   return same;
 }

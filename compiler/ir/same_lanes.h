@@ -1,4 +1,4 @@
-// What is one value for all neighbours along a dim, or for those of one vector.
+// What is one value for all lanes of a vector.
 #pragma once
 
 #include <vector>
@@ -11,11 +11,8 @@ namespace stoker {
 enum class Run { kNot, kContiguous, kOtherwise };
 Run RunAlong(const Access& access, int dim);
 
-// Per instruction: is it the same for all neighbours along `dim`?
-std::vector<bool> SameAlong(const Body& body, int dim);
-
-// Is it for those whose indices have the same quotient by `width`, as a condition is that begins or
-// ends where such vectors do?
+// Per instruction: is it the same for all neighbours along `dim` whose indices have the same
+// quotient by `width`, as a condition is that begins or ends where such vectors do?
 std::vector<bool> SameInVectors(const Body& body, int dim, int width);
 
 }  // namespace stoker

@@ -15,8 +15,9 @@ namespace stoker {
 struct StoredValues {
   std::vector<bool> stored;        // Per value; results of views and constants never are.
   std::vector<bool> read_by_call;  // Per value: a launch of `launches` reads it.
-  std::vector<std::optional<Layout>> wanted;  // Per value: how its convolutions,
-                                              // else the host framework, want it.
+  // Per value: how its convolutions, else the host framework or loops over many more points, want
+  // it.
+  std::vector<std::optional<Layout>> wanted;
 };
 
 StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grouping& grouping,

@@ -15,8 +15,8 @@ ROWS, WIDTH = 64, 32
 WHOLE = 4 * ROWS * WIDTH  # Bytes of x in f32.
 
 
-def kept_by(function, *inputs, dynamic=False):
-    """Bytes that the forward graph hands to the backward and made itself, with each storage counted once."""
+def parted():
+    """(the functional graphs of what is compiled, as they are made; a backend that runs them)"""
     graphs = []
 
     def keep(gm, _):
@@ -26,6 +26,12 @@ def kept_by(function, *inputs, dynamic=False):
     def compiled(gm, given):
         return aot.functional(gm, given, forward=keep, backward=keep, inference=keep, change_joint=with_less_to_keep)
 
+    return graphs, compiled
+
+
+def kept_by(function, *inputs, dynamic=False):
+    """Bytes that the forward graph hands to the backward and made itself, with each storage counted once."""
+    _, compiled = parted()
     torch._dynamo.reset()
     result = torch.compile(function, backend=compiled, dynamic=dynamic)(*inputs)
     held, given, waiting = {}, {tensor.untyped_storage().data_ptr() for tensor in (*inputs, WEIGHT)}, [result.grad_fn]
@@ -123,15 +129,7 @@ def test_views_keep_what_they_are_of():
 
 
 def test_sums_are_not_made_from_all_that_is_in_them():
-    graphs = []
-
-    def keep(gm, _):
-        graphs.append(gm)
-        return gm.forward
-
-    def compiled(gm, given):
-        return aot.functional(gm, given, forward=keep, backward=keep, inference=keep, change_joint=with_less_to_keep)
-
+    graphs, compiled = parted()
     x = torch.randn(ROWS, WIDTH, requires_grad=True)
     torch.compile(in_steps, backend=compiled)(x).sum().backward()
     assert sum("add" in str(node.target) for node in graphs[1].graph.nodes) <= 7  # Of gradients.

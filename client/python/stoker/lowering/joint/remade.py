@@ -66,9 +66,6 @@ class _Remade:
                     found.update(nodes)
         return found
 
-    def _crosses(self, node):
-        return node.op == "call_function" and self._is_given(node)
-
     def _is_given(self, node):
         """Does the backward read it, whoever else does?"""
         return node in self._sides.forward and is_tensor(node.meta.get("val")) and any(
@@ -209,7 +206,7 @@ class _Remade:
         """Of what would be kept of the size of all rows, the largest element and the sum of each are enough. Was there any?"""
         found = [
             node for node in self._graph.nodes
-            if str(node.target) in _SOFTMAX and self._crosses(node) and node not in self._in_memory and _may_be_apart(node)]
+            if str(node.target) in _SOFTMAX and self._is_given(node) and node not in self._in_memory and _may_be_apart(node)]
         for node in found:
             _Apart(self._graph, self._sides, node).take(str(node.target) == _LOG_SOFTMAX)
         return bool(found)
