@@ -25,12 +25,20 @@ CASES = {
     "places": places,
     "above": lambda p: (p > 0.5).float() + (p >= p.roll(1, 1)).float(),
     "parts_of_one": lambda p: (p - p.floor() < 0).float() + ((p - p.round()).abs() > 0.5).float(),
+    "whole": lambda p: torch.stack([p.floor(), p.ceil(), p.round(), p.trunc(), p.frac(), p % 0.75, p - p.floor()]),
+    "divided_whole": lambda p: torch.stack([torch.div(p, 0.3, rounding_mode=mode) for mode in ("floor", "trunc")]),
+    "converted": lambda p: (p * 1).long() + (p.float() * 1).floor().long() + p.flip(1)[:, 1:-1].int().sum(),
+    "joined": lambda p: torch.cat([p, -p]).floor() + torch.where(p > 0, p, p.abs()).round().repeat(2, 1),
     "least_of_two": lambda p: (torch.minimum(p, p.flip(0)) == p).float(),
 }
 MADE = {
     "add": lambda x, y: x + y,
     "distance": lambda x, y: (x - y).abs(),
     "sum": lambda x, y: torch.cat([x, y], 1)[:, :COLUMNS] + y,
+}
+OF_INPUTS = {
+    "over_the_largest": lambda x: (x / x.amax(1, keepdim=True)).floor() + (x / x.amin(0)).trunc(),
+    "beyond_the_largest": lambda x: (x * 3e4).isfinite().float() + (x * 1e-8).sign(),
 }
 COMPARED = {
     "amax": lambda p: p.amax(1),
@@ -71,6 +79,8 @@ def main():
             for name, case in CASES.items():
                 count, of = differing(lambda x, y, make=make, case=case: case(make(x, y)), x, y)
                 print(json.dumps(["steps", f"{name} of {made}", str(dtype), count, of]))
+        for name, case in OF_INPUTS.items():
+            print(json.dumps(["steps", name, str(dtype), *differing(case, x)]))
         x, weight = torch.randn(5, 37).to(dtype), (torch.randn(37, 37) / 8).to(dtype)
         for before in BEFORE:
             for name, case in COMPARED.items():

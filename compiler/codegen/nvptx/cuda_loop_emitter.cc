@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/codegen/llvm/body/row_sums.h"
 #include "compiler/codegen/llvm/body/sum_cascade.h"
 
 namespace stoker::codegen {
@@ -21,6 +22,7 @@ CudaLoopEmitter::CudaLoopEmitter(const LoopFunc& func, const CudaSchedule& sched
       emitter_(emitter),
       vector_dim_(vector_dim),
       index_(func.dims.size(), nullptr),
+      row_sums_(RowSums(func)),
       hidden_errors_(func) {}
 
 void CudaLoopEmitter::Emit() {
@@ -116,7 +118,8 @@ std::vector<VectorBody> CudaLoopEmitter::Evaluate(const Stage& stage,
                                                   const std::vector<Slot>& slots) {
   std::vector<VectorBody> bodies;
   for (const Slot& slot : slots) {
-    VectorBody& body = bodies.emplace_back(emitter_, stage.body, &hidden_errors_.Of(stage));
+    VectorBody& body =
+        bodies.emplace_back(emitter_, stage.body, &row_sums_, &hidden_errors_.Of(stage));
     body.Evaluate(slot.lanes, [&](const BodyInstr& instr) -> LaneValue {
       const auto result = results_.find(instr.input);
       if (result != results_.end()) return result->second;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "compiler/codegen/llvm/body/reducer.h"
@@ -85,6 +86,7 @@ class CudaLoopEmitter {
   Values Restart(const Values& states);
   void Join(Values& states, const Values& run);
 
+  const std::set<std::uint32_t> row_sums_;
   const HiddenErrors hidden_errors_;
   std::vector<Reducer> reducers_;
   std::map<std::uint32_t, LaneValue> results_;            // Of reductions.

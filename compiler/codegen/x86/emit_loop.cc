@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "compiler/codegen/llvm/body/pointwise.h"
 #include "compiler/codegen/llvm/body/reducer.h"
+#include "compiler/codegen/llvm/body/row_sums.h"
 #include "compiler/codegen/llvm/body/sum_cascade.h"
 #include "compiler/codegen/llvm/body/vector_body.h"
 #include "compiler/codegen/x86/emitter/x86_emitter.h"
@@ -26,6 +28,7 @@ class LoopEmitter {
         func_(func),
         without_rows_(schedule.row_dim >= 0 ? WithoutRows(func, schedule) : LoopFunc()),
         rows_(rows.rows),
+        row_sums_(RowSums(func)),
         emitter_(module, machine, dims, static_cast<std::uint32_t>(func.operands.size())),
         index_(func_.dims.size(), nullptr),
         begin_(func_.dims.size(), nullptr),
@@ -235,7 +238,7 @@ class LoopEmitter {
 
   // Evaluates a stage's body and writes what it writes.
   VectorBody Evaluate(const Stage& stage, const Lanes& lanes) {
-    VectorBody body(emitter_, stage.body);
+    VectorBody body(emitter_, stage.body, &row_sums_);
     body.Evaluate(lanes, [&](const BodyInstr& instr) { return Input(instr, lanes); });
     for (const Temporary& temporary : stage.temporaries) {
       const auto row = rows_.find(temporary.id);
@@ -440,6 +443,7 @@ class LoopEmitter {
   const LoopFunc& func_;
   const LoopFunc without_rows_;  // Where the schedule has a row_dim.
   const std::map<std::uint32_t, ScratchRow>& rows_;
+  const std::set<std::uint32_t> row_sums_;
   X86Emitter emitter_;
   StageShape shape_;                 // Of the stage being emitted.
   std::vector<Reducer> reducers_;    // Of the stage being emitted.

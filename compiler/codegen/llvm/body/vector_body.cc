@@ -327,7 +327,7 @@ llvm::Value* VectorBody::Vector(std::uint32_t instr) {
 }
 
 llvm::Value* VectorBody::Pointwise(const BodyInstr& instr, const Values& args) {
-  if (instr.pointwise == OpKind::kDivide && DividesByRowValue(instr)) {
+  if (instr.pointwise == OpKind::kDivide && DividesByRowSum(instr)) {
     return emitter_.b().CreateFMul(args[0], ReciprocalOf(instr.args[1]));
   }
   if (const std::optional<std::uint32_t> x = OnePlusErfOf(instr)) {
@@ -353,14 +353,14 @@ std::optional<std::uint32_t> VectorBody::OnePlusErfOf(const BodyInstr& instr) co
   return std::nullopt;
 }
 
-bool VectorBody::DividesByRowValue(const BodyInstr& instr) const {
-  if (instr.dtype != DType::kF32) return false;
+bool VectorBody::DividesByRowSum(const BodyInstr& instr) const {
+  if (row_sums_ == nullptr || instr.dtype != DType::kF32) return false;
   if (!values_[instr.args[1]].uniform || values_[instr.args[0]].uniform) return false;
   std::vector<std::uint32_t> pending = {instr.args[1]};
   while (!pending.empty()) {
     const BodyInstr& from = body_.instrs[pending.back()];
     pending.pop_back();
-    if (from.op == BodyOp::kInput) return true;
+    if (from.op == BodyOp::kInput && row_sums_->contains(from.input)) return true;
     pending.insert(pending.end(), from.args.begin(), from.args.end());
   }
   return false;

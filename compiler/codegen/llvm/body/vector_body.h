@@ -1,7 +1,9 @@
 // VectorBody: evaluates a Body for a vector of iteration points.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "compiler/codegen/llvm/emitter.h"
@@ -29,11 +31,13 @@ using InputFn = llvm::function_ref<LaneValue(const BodyInstr&)>;
 
 class VectorBody {
  public:
-  // `body` and `emitter` must outlive this, and so must `hidden_errors`: for each instruction
-  // whether it may be off by more than f32 shows (KernelEmitter::hides_errors). Null: none may.
+  // `body` and `emitter` must outlive this, and so must `row_sums`, which inputs are sums (RowSums;
+  // null: none), and `hidden_errors`: for each instruction whether it may be off by more than f32
+  // shows (KernelEmitter::hides_errors). Null: none may.
   VectorBody(KernelEmitter& emitter, const Body& body,
+             const std::set<std::uint32_t>* row_sums = nullptr,
              const std::vector<bool>* hidden_errors = nullptr)
-      : emitter_(emitter), body_(body), hidden_errors_(hidden_errors) {}
+      : emitter_(emitter), body_(body), row_sums_(row_sums), hidden_errors_(hidden_errors) {}
 
   // Evaluates every instruction at `lanes`.
   void Evaluate(const Lanes& lanes, InputFn input);
@@ -45,10 +49,10 @@ class VectorBody {
 
  private:
   LaneValue Load(const BodyInstr& instr);
-  // A division by what is one value for all lanes and comes from an earlier stage (the sum of a
-  // softmax) is a multiplication: within 1.5 ulp. Divisors that are constants or data stay exact,
-  // because people round such quotients down to integers.
-  bool DividesByRowValue(const BodyInstr& instr) const;
+  // A division by what is one value for all lanes and made of a sum in an earlier stage (softmax)
+  // is a multiplication: within 1.5 ulp, where a sum is off by more. Other divisors stay exact:
+  // people round such quotients down to integers, and the largest of a row over itself is 1.
+  bool DividesByRowSum(const BodyInstr& instr) const;
   llvm::Value* ReciprocalOf(std::uint32_t instr);
   // x where the instruction is 1 + erf(x) and that is one function here.
   std::optional<std::uint32_t> OnePlusErfOf(const BodyInstr& instr) const;
@@ -57,6 +61,7 @@ class VectorBody {
 
   KernelEmitter& emitter_;
   const Body& body_;
+  const std::set<std::uint32_t>* row_sums_;
   const std::vector<bool>* hidden_errors_;
   Lanes lanes_;
   std::vector<LaneValue> values_;

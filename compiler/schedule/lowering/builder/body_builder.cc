@@ -179,7 +179,8 @@ Result<std::uint32_t> BodyBuilder::Evaluate(ValueId value, const ElementIndex& i
   for (const Entry& entry : entries) {
     if (entry.index == index && entry.predicate == predicate_) return entry.instr;
   }
-  STOKER_TRY(const std::uint32_t instr, Compute(value, index));
+  STOKER_TRY(std::uint32_t instr, Compute(value, index));
+  if (program_.IsSeenAsStored(value)) instr = AsStored(instr, graph_.type(value).dtype);
   known_[value].push_back({index, predicate_, instr});
   return instr;
 }
@@ -284,9 +285,6 @@ Result<std::uint32_t> BodyBuilder::Pointwise(const Node& node, const ElementInde
     STOKER_TRY(args.emplace_back(), Evaluate(operand, index));
   }
   if (node.kind == OpKind::kConvert) return EmitConvert(args[0], from, to);
-  if (node.kind == OpKind::kCompare) {
-    for (std::uint32_t& arg : args) arg = AsStored(arg, from);
-  }
   const std::uint32_t result = EmitPointwise(node.kind, ComputeType(to), std::move(args));
   if (node.kind == OpKind::kCompare) body_.instrs[result].direction = DirectionOf(node);
   if (node.kind == OpKind::kRequire) {

@@ -52,9 +52,6 @@ class BodyBuilder {
   // What a store of `dtype` is given of `instr`: the argument when it only rounds to `dtype`, which
   // the store does anyway.
   std::uint32_t ForStore(std::uint32_t instr, DType dtype);
-  // The same as what is loaded again from memory: rounded to the value's own `dtype`, for what has
-  // one result where values are equal and another where they are not.
-  std::uint32_t AsStored(std::uint32_t instr, DType dtype);
 
  private:
   struct Entry {
@@ -83,6 +80,8 @@ class BodyBuilder {
   std::uint32_t EmitConvert(std::uint32_t arg, DType from, DType to);
   // See BodyInstr::round_to: `instr`, right for being rounded to `dtype` next.
   std::uint32_t BeforeRounding(std::uint32_t instr, DType dtype);
+  // The same as what is loaded again from memory: rounded to the value's own `dtype`.
+  std::uint32_t AsStored(std::uint32_t instr, DType dtype);
   std::uint32_t EmitIdentity(Combine combine, DType dtype);
   std::uint32_t EmitAnd(std::optional<std::uint32_t> a, std::uint32_t b);
   std::uint32_t EmitCompare(CompareDirection direction, const IndexMap& a, const SymDim& b);

@@ -172,7 +172,6 @@ Status LoopBuilder::BuildStage(const StageItems& items, bool is_trial, LoopFunc&
     if (!value.ok()) return fail(value.error());
     const DType dtype = body.dtype_of(*value);
     const bool is_arg = node.kind == OpKind::kArgReduce;
-    if (is_arg) value = body.AsStored(*value, graph_.type(node.operands[0]).dtype);
     stage.reductions.push_back({next_id_, *value, KindOf(node), dtype, group_.reduced, is_arg});
     const DType result = is_arg ? DType::kI64 : dtype;
     given_[node.results[0]] = {next_id_, result, kept};

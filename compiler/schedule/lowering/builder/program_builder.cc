@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "compiler/analysis/seen_as_stored.h"
+
 namespace stoker {
 
 ProgramBuilder::ProgramBuilder(const Graph& graph)
-    : graph_(graph), of_value_(graph.values().size()) {
+    : graph_(graph), seen_as_stored_(SeenAsStored(graph)), of_value_(graph.values().size()) {
   for (std::uint32_t i = 0; i < graph.inputs().size(); ++i) {
     const ValueId value = graph.inputs()[i].value;
     Add(value, BufferKind::kInput, i, Layout::RowMajor(graph.type(value).shape.rank()));

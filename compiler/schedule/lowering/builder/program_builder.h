@@ -47,6 +47,7 @@ class ProgramBuilder {
   }
   const Storage& storage(StorageId id) const { return program_.storages[id]; }
   Program& program() { return program_; }
+  bool IsSeenAsStored(ValueId value) const { return seen_as_stored_[value]; }
   bool IsReadable(StorageId id, bool prepared) const;  // By a step of `prepare`, or of every call.
 
  private:
@@ -54,6 +55,7 @@ class ProgramBuilder {
 
   const Graph& graph_;
   Program program_;
+  const std::vector<bool> seen_as_stored_;  // By value.
   std::uint32_t group_ = 0;
   std::vector<std::vector<StorageId>> of_value_;
   std::map<std::string, std::uint32_t> constants_;  // Bytes -> number.
