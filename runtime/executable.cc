@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "protocol/artifact/kernel_abi.h"
+#include "runtime/plan_uses.h"
 
 namespace stoker {
 namespace {
@@ -72,8 +73,13 @@ const std::string* FirstHostTarget(const LaunchPlan& plan) {
   return nullptr;
 }
 
+// Plans write to no input but those that they update, and kernels keep to their plan.
+std::byte* AddressOf(const void* input) {
+  return static_cast<std::byte*>(const_cast<void*>(input));
+}
+
 // The host calls of one run.
-class HostCalls final : public Pauses {
+class HostCalls {
  public:
   // `seconds`: receives those of each call with all that it gave to the queue, its trips together;
   // null: not wanted.
@@ -88,7 +94,7 @@ class HostCalls final : public Pauses {
     if (seconds != nullptr) seconds->assign(sizes.host_calls.size(), 0);
   }
 
-  Status At(std::size_t pause, std::span<std::byte* const> addresses) override {
+  Status At(std::size_t pause, std::span<std::byte* const> addresses) {
     const SizedHostCall& call = sizes_.host_calls[pause];
     std::byte** next = tensors_;
     for (const auto* buffers : {&call.operands, &call.results}) {
@@ -118,16 +124,70 @@ class HostCalls final : public Pauses {
   std::vector<double>* const seconds_;
 };
 
+// What happens between the steps of one run: host calls, and turns.
+class RunPauses final : public Pauses {
+ public:
+  RunPauses(HostCalls& host_calls, const Call& call, const LaunchPlan& plan, const SizedPlan& sizes,
+            const PlanUses& uses, const AddressLayout& layout)
+      : host_calls_(host_calls),
+        call_(call),
+        plan_(plan),
+        sizes_(sizes),
+        uses_(uses),
+        layout_(layout) {}
+
+  Status At(std::size_t pause, std::span<std::byte* const> addresses) override {
+    return host_calls_.At(pause, addresses);
+  }
+  bool has_turns() const override { return call_.turns != nullptr; }
+  Status Before(std::size_t step, std::span<std::byte*> addresses) override {
+    const auto steps = call_.turns->steps();
+    while (turn_ < steps.size() && std::cmp_less_equal(steps[turn_], step)) {
+      STOKER_RETURN_IF_ERROR(call_.turns->At(turn_++));
+      SetOutputs(addresses);
+      STOKER_RETURN_IF_ERROR(CheckOutputs());
+    }
+    return Ok();
+  }
+
+  void SetOutputs(std::span<std::byte*> addresses) const {
+    for (std::uint32_t i = 0; i < call_.outputs.size(); ++i) {
+      const std::int32_t updated = plan_.outputs[i].updates_input;
+      addresses[layout_.IndexOf(BufferKind::kOutput, i)] =
+          updated >= 0 ? AddressOf(call_.inputs[static_cast<std::size_t>(updated)])
+                       : static_cast<std::byte*>(call_.outputs[i]);
+    }
+  }
+  // Whether those are there that steps name before the next turn.
+  Status CheckOutputs() const {
+    const auto steps = call_.turns->steps();
+    const auto end = turn_ < steps.size() ? steps[turn_] : std::ssize(plan_.steps);
+    for (std::size_t i = 0; i < call_.outputs.size(); ++i) {
+      const std::int64_t first = uses_.first_of_outputs[i];
+      if (call_.outputs[i] != nullptr || first < 0 || first >= end) continue;
+      const bool is_empty = std::ranges::count(sizes_.output_sizes[i], 0) != 0;
+      if (is_empty || plan_.outputs[i].updates_input >= 0) continue;
+      return FailedPrecondition("Output " + std::to_string(i) + " has no memory when step " +
+                                std::to_string(first) + " comes to it.");
+    }
+    return Ok();
+  }
+
+ private:
+  HostCalls& host_calls_;
+  const Call& call_;
+  const LaunchPlan& plan_;
+  const SizedPlan& sizes_;
+  const PlanUses& uses_;
+  const AddressLayout& layout_;
+  std::size_t turn_ = 0;  // The next.
+};
+
 // How long each launch and each host call took.
 struct StepSeconds {
   std::vector<double> launches;
   std::vector<double> host_calls;
 };
-
-// Plans write to no input but those that they update, and kernels keep to their plan.
-std::byte* AddressOf(const void* input) {
-  return static_cast<std::byte*>(const_cast<void*>(input));
-}
 
 }  // namespace
 
@@ -136,6 +196,7 @@ struct Executable::State {
       : device(on),
         artifact(std::move(loaded)),
         layout(LayoutOf(artifact)),
+        uses(UsesOf(artifact.plan)),
         host_tensors(HostTensorsOf(artifact.plan)),
         first_host_target(FirstHostTarget(artifact.plan)) {}
 
@@ -151,7 +212,7 @@ struct Executable::State {
   Addresses FixedAddresses() const;
   void SetParameters(std::span<const Parameter> parameters, Addresses& addresses) const;
   Status CheckCall(const ReadyPlan& plan, const Binding& binding, const Call& call,
-                   const Host* host) const;
+                   const Queue& queue, const Host* host) const;
   std::unique_ptr<Addresses> TakeAddresses();
   void ReturnAddresses(std::unique_ptr<Addresses> addresses);
   Status Run(const ReadyPlan& plan, const Binding& binding, const Call& call, Queue& queue,
@@ -160,6 +221,7 @@ struct Executable::State {
   Device& device;
   const Artifact artifact;
   const AddressLayout layout;
+  const PlanUses uses;
   const std::size_t host_tensors;
   const std::string* const first_host_target;  // Null: there are no host calls.
   std::vector<std::shared_ptr<const LoadedKernel>> kernels;
@@ -298,7 +360,7 @@ Result<DeviceMemory> Executable::State::Prepare(std::span<const Parameter> param
 }
 
 Status Executable::State::CheckCall(const ReadyPlan& ready, const Binding& binding,
-                                    const Call& call, const Host* host) const {
+                                    const Call& call, const Queue& queue, const Host* host) const {
   const LaunchPlan& plan = artifact.plan;
   if (call.inputs.size() != plan.inputs.size() || call.outputs.size() != plan.outputs.size()) {
     return InvalidArgument("The call has " + std::to_string(call.inputs.size()) + " inputs and " +
@@ -314,6 +376,10 @@ Status Executable::State::CheckCall(const ReadyPlan& ready, const Binding& bindi
   if (first_host_target != nullptr && host == nullptr) {
     return FailedPrecondition("The plan calls '" + *first_host_target +
                               "' of the host framework, and no host was given to run it.");
+  }
+  if (call.turns != nullptr && !queue.takes_turns()) {
+    return Unimplemented("Memory comes and goes between calls alone on " +
+                         device.target().ToString() + ".");
   }
   STOKER_CHECK(ready.sizes.launches.size() + ready.sizes.host_calls.size() == plan.steps.size());
   return Ok();
@@ -338,7 +404,7 @@ void Executable::State::ReturnAddresses(std::unique_ptr<Addresses> addresses) {
 
 Status Executable::State::Run(const ReadyPlan& plan, const Binding& binding, const Call& call,
                               Queue& queue, Host* host, StepSeconds* seconds) {
-  STOKER_RETURN_IF_ERROR(CheckCall(plan, binding, call, host));
+  STOKER_RETURN_IF_ERROR(CheckCall(plan, binding, call, queue, host));
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Addresses> addresses = TakeAddresses();
   (*addresses)[layout.IndexOf(BufferKind::kPrepared)] = binding.prepared->memory().data();
@@ -346,16 +412,13 @@ Status Executable::State::Run(const ReadyPlan& plan, const Binding& binding, con
     (*addresses)[layout.IndexOf(BufferKind::kInput, i)] = AddressOf(call.inputs[i]);
   }
   SetParameters(binding.parameters, *addresses);
-  for (std::uint32_t i = 0; i < call.outputs.size(); ++i) {
-    const std::int32_t updated = artifact.plan.outputs[i].updates_input;
-    (*addresses)[layout.IndexOf(BufferKind::kOutput, i)] =
-        updated >= 0 ? AddressOf(call.inputs[static_cast<std::size_t>(updated)])
-                     : static_cast<std::byte*>(call.outputs[i]);
-  }
   HostCalls host_calls(plan.sizes, layout, host, addresses->data() + layout.size(), queue,
                        seconds == nullptr ? nullptr : &seconds->host_calls);
+  RunPauses pauses(host_calls, call, artifact.plan, plan.sizes, uses, layout);
+  pauses.SetOutputs(*addresses);
+  if (call.turns != nullptr) STOKER_RETURN_IF_ERROR(pauses.CheckOutputs());
   const Status status = queue.Run(*plan.launches, std::span(*addresses).first(layout.size()),
-                                  host == nullptr ? nullptr : &host_calls,
+                                  host == nullptr && call.turns == nullptr ? nullptr : &pauses,
                                   seconds == nullptr ? nullptr : &seconds->launches);
   ReturnAddresses(std::move(addresses));
   STOKER_RETURN_IF_ERROR(status);

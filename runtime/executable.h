@@ -27,6 +27,7 @@
 #include "protocol/guard/guard_set.h"
 #include "runtime/device.h"
 #include "runtime/host.h"
+#include "runtime/memory_turns.h"
 #include "runtime/prepared.h"
 #include "runtime/prepared_store.h"
 #include "runtime/queue.h"
@@ -48,6 +49,9 @@ struct Call {
   // One per graph output, row-major, uninitialized. Not read, and maybe null, where plan().outputs
   // has same_as_input or updates_input.
   std::span<void* const> outputs;
+  // Null: all of the outputs are there when the call begins, and the inputs until it ends. Else an
+  // output may come, and an input go, in a turn: of queues that take turns alone.
+  MemoryTurns* turns = nullptr;
 };
 
 // What a call does for one set of symbol values. Immutable.

@@ -51,7 +51,7 @@ class LaunchList {
   virtual ~LaunchList() = default;
 };
 
-// What the host does between the launches of a list.
+// What happens between the launches of a list, beside them.
 class Pauses {
  public:
   virtual ~Pauses() = default;
@@ -61,6 +61,12 @@ class Pauses {
   // is put into a GPU's stream here is in that order. `addresses` are those of the run, that of the
   // arena among them. On the thread that called Run.
   virtual Status At(std::size_t pause, std::span<std::byte* const> addresses) = 0;
+
+  // Whether Before is to be called: of a queue that takes turns.
+  virtual bool has_turns() const { return false; }
+  // Before the launch or pause number `step`, counted over both: from here on what lies at
+  // `addresses` may be somewhere else.
+  virtual Status Before(std::size_t /*step*/, std::span<std::byte*> /*addresses*/) { return Ok(); }
 };
 
 // What Device::Record has seen: what a library gives its device, with all of its parameters.
@@ -82,6 +88,9 @@ class Queue {
   // launch, all its trips together, and Run has waited.
   virtual Status Run(const LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
                      std::vector<double>* seconds) = 0;
+
+  // Whether addresses may change while it runs a list: see Pauses::Before.
+  virtual bool takes_turns() const { return false; }
 
   // Of its device. In order with what else is given to it.
   virtual Status Give(const Recording&) { return Unimplemented("This device records nothing."); }

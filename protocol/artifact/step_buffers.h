@@ -1,4 +1,4 @@
-// The buffers that a step of a plan names. Private to protocol/artifact.
+// The buffers that a step of a plan names.
 #pragma once
 
 #include <variant>

@@ -44,7 +44,9 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
   STOKER_TRY(const Context::Current current, context_->MakeCurrent());
   // Outside of a graph events that join streams would cost the caller more than they gain.
   std::optional<BranchedRun> branched;
-  if (seconds == nullptr) branched = BranchedRun::Of(*context_, stream_, list, addresses);
+  const bool has_turns = pauses != nullptr && pauses->has_turns();
+  if (seconds == nullptr && !has_turns)
+    branched = BranchedRun::Of(*context_, stream_, list, addresses);
   const ArenaUse& use = list.arena();
   const auto own_bytes = static_cast<std::size_t>(use.bytes);
   const std::size_t bytes = own_bytes + (branched ? branched->workspace_bytes() : 0);
@@ -62,8 +64,8 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
   return status.ok() ? given_back : status;
 }
 
-Status Queue::RunLaunches(const LaunchList& list, std::span<std::byte* const> addresses,
-                          Pauses* pauses, std::vector<double>* seconds) {
+Status Queue::RunLaunches(const LaunchList& list, std::span<std::byte*> addresses, Pauses* pauses,
+                          std::vector<double>* seconds) {
   std::vector<std::unique_ptr<Mark>> marks;
   const auto mark = [&]() -> Status {
     if (seconds == nullptr) return Ok();
@@ -71,14 +73,21 @@ Status Queue::RunLaunches(const LaunchList& list, std::span<std::byte* const> ad
     marks.push_back(std::move(here));
     return Ok();
   };
+  const bool has_turns = pauses != nullptr && pauses->has_turns();
+  std::size_t step = 0;
+  const auto turn = [&] { return has_turns ? pauses->Before(step++, addresses) : Ok(); };
   Giving giving(*context_, &device_.recorder(), stream_, list, addresses);
   STOKER_RETURN_IF_ERROR(list.Walk(
       [&](const LaunchList::Entry& entry) -> Status {
+        STOKER_RETURN_IF_ERROR(turn());
         STOKER_RETURN_IF_ERROR(mark());
         STOKER_RETURN_IF_ERROR(giving.Give(entry));
         return mark();
       },
-      [&](std::size_t pause) { return pauses->At(pause, addresses); }));
+      [&](std::size_t pause) -> Status {
+        STOKER_RETURN_IF_ERROR(turn());
+        return pauses->At(pause, addresses);
+      }));
   if (seconds == nullptr) return Ok();
   STOKER_RETURN_IF_ERROR(Wait());
   for (std::size_t i = 0; i + 1 < marks.size(); i += 2) {  // Before and after each launch.

@@ -27,6 +27,7 @@ class Queue final : public stoker::Queue {
   // a pause is in order with the launches if it goes to the same stream.
   Status Run(const stoker::LaunchList& launches, std::span<std::byte*> addresses, Pauses* pauses,
              std::vector<double>* seconds) override;
+  bool takes_turns() const override { return true; }
   Status Give(const Recording& recording) override;
   Status Wait() override;
 
@@ -53,7 +54,7 @@ class Queue final : public stoker::Queue {
   Result<double> SecondsBetween(const Mark& from, const Mark& to) const;
 
  private:
-  Status RunLaunches(const LaunchList& list, std::span<std::byte* const> addresses, Pauses* pauses,
+  Status RunLaunches(const LaunchList& list, std::span<std::byte*> addresses, Pauses* pauses,
                      std::vector<double>* seconds);
 
   const Device& device_;

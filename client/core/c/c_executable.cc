@@ -52,6 +52,25 @@ std::span<const T> SpanOf(const T* data, std::size_t count) {
   return {data, data == nullptr ? 0 : count};
 }
 
+// What a C function does.
+class ForeignTurns final : public MemoryTurns {
+ public:
+  ForeignTurns(std::span<const std::int64_t> steps, stoker_turn_fn turn, void* context)
+      : steps_(steps), turn_(turn), context_(context) {}
+
+  std::span<const std::int64_t> steps() const override { return steps_; }
+  Status At(std::size_t turn) override {
+    if (turn_(context_, turn) == 0) return Ok();
+    return FailedPrecondition("The caller failed in turn " + std::to_string(turn) +
+                              ", before step " + std::to_string(steps_[turn]) + ".");
+  }
+
+ private:
+  const std::span<const std::int64_t> steps_;
+  const stoker_turn_fn turn_;
+  void* const context_;
+};
+
 Status Finish(const stoker_client& client, JobDevice& device, Obtained obtained,
               std::optional<Graph> verified_against, stoker_executable** executable) {
   STOKER_TRY(auto loaded, LoadedExecutable::Load(device, std::move(obtained),
@@ -224,6 +243,22 @@ stoker_status* stoker_executable_run(stoker_executable* executable, const void* 
     STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
     return executable->loaded->Run(SpanOf(inputs, num_inputs), SpanOf(dims, num_dims),
                                    SpanOf(outputs, num_outputs), stream);
+  });
+}
+
+stoker_status* stoker_executable_run_in_turns(stoker_executable* executable,
+                                              const void* const* inputs, size_t num_inputs,
+                                              const int64_t* dims, size_t num_dims,
+                                              void* const* outputs, size_t num_outputs,
+                                              void* stream, const int64_t* steps, size_t num_turns,
+                                              stoker_turn_fn turn, void* context) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(executable, "executable"));
+    if (num_turns != 0) STOKER_RETURN_IF_ERROR(RequireNonNull(steps, "steps"));
+    if (turn == nullptr) return InvalidArgument("Argument 'turn' is NULL.");
+    ForeignTurns turns(SpanOf(steps, num_turns), turn, context);
+    return executable->loaded->Run(SpanOf(inputs, num_inputs), SpanOf(dims, num_dims),
+                                   SpanOf(outputs, num_outputs), stream, &turns);
   });
 }
 

@@ -9,6 +9,7 @@
 #include "client/core/execution/verification.h"
 #include "protocol/artifact/kernel_abi.h"
 #include "protocol/graph/interpret/interpreter.h"
+#include "runtime/plan_uses.h"
 
 namespace stoker {
 namespace {
@@ -232,17 +233,20 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
 
 Status LoadedExecutable::Run(std::span<const void* const> inputs,
                              std::span<const std::int64_t> symbols, std::span<void* const> outputs,
-                             void* stream) {
+                             void* stream, MemoryTurns* turns) {
   CallQueue queue(device_, stream);
   STOKER_TRY(const auto binding, CurrentBinding(*queue));
   STOKER_TRY(std::unique_ptr<Frame> frame, Prepare(*binding, inputs, symbols, outputs));
   const bool verifies = Verifies();
+  if (verifies && turns != nullptr) {
+    return FailedPrecondition("A run that is verified reads its inputs when it has ended.");
+  }
   KeptInputs kept;
   if (verifies) {
     STOKER_TRY(kept, KeepUpdated(*frame, *queue));
   }
-  STOKER_RETURN_IF_ERROR(
-      executable_->Run(*frame->plan, *binding, {frame->inputs, outputs}, *queue, host_.get()));
+  STOKER_RETURN_IF_ERROR(executable_->Run(*frame->plan, *binding, {frame->inputs, outputs, turns},
+                                          *queue, host_.get()));
   STOKER_RETURN_IF_ERROR(CopyInputsThatAreOutputs(*frame, outputs, *queue));
   if (verifies) STOKER_RETURN_IF_ERROR(Verify(*frame, kept, outputs, *queue));
   ReturnFrame(std::move(frame));
@@ -425,6 +429,7 @@ std::string LoadedExecutable::DescribeJson() const {
                        {"same_as_input", output.same_as_input},
                        {"updates_input", output.updates_input}});
   }
+  const PlanUses uses = UsesOf(artifact.plan);
   std::size_t launches = 0;
   json::array host_calls;
   for (const PlanStep& step : artifact.plan.steps) {
@@ -454,6 +459,8 @@ std::string LoadedExecutable::DescribeJson() const {
                                       {"repairs", repairs()},
                                       {"repaired_parameter", repaired_parameter_.load()},
                                       {"verification", VerificationText()},
+                                      {"last_of_inputs", json::value_from(uses.last_of_inputs)},
+                                      {"first_of_outputs", json::value_from(uses.first_of_outputs)},
                                       {"host_calls", std::move(host_calls)},
                                       {"inputs", std::move(inputs)},
                                       {"outputs", std::move(outputs)}});

@@ -42,9 +42,10 @@ class LoadedExecutable {
   void Unbind();
   // Inputs of parameters may be null. Not for concurrent use with Bind. Parameters that were found
   // to hold something else under the same version are prepared again first. On a GPU the outputs
-  // are there when the stream has come so far; a run that is verified waits for that.
+  // are there when the stream has come so far; a run that is verified waits for that. `turns`: see
+  // stoker::Call; a run that is verified takes none.
   Status Run(std::span<const void* const> inputs, std::span<const std::int64_t> symbols,
-             std::span<void* const> outputs, void* stream);
+             std::span<void* const> outputs, void* stream, MemoryTurns* turns = nullptr);
   Result<std::string> ProfileJson(std::span<const void* const> inputs,
                                   std::span<const std::int64_t> symbols,
                                   std::span<void* const> outputs, void* stream);

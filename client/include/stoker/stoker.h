@@ -407,6 +407,19 @@ STOKER_API stoker_status* stoker_executable_run(stoker_executable* executable,
                                                 void* const* outputs, size_t num_outputs,
                                                 void* stream);
 
+/* Called by a run before a step of its plan: 0, or the run ends with FAILED_PRECONDITION. */
+typedef int32_t (*stoker_turn_fn)(void* context, size_t turn);
+/* stoker_executable_run on a GPU, in which memory comes and goes: before step `steps[i]`
+ * (ascending), `turn` is called with i, on the calling thread. From then on `outputs` is read
+ * again: an output has to have memory before the first step that names it ("first_of_outputs" in
+ * the description; -1: none does), and what lies in an input is the caller's again after the last
+ * ("last_of_inputs"), in the order of `stream`. UNIMPLEMENTED on cores; FAILED_PRECONDITION where
+ * an output has no memory in time, or the run is verified. */
+STOKER_API stoker_status* stoker_executable_run_in_turns(
+    stoker_executable* executable, const void* const* inputs, size_t num_inputs,
+    const int64_t* dims, size_t num_dims, void* const* outputs, size_t num_outputs, void* stream,
+    const int64_t* steps, size_t num_turns, stoker_turn_fn turn, void* context);
+
 /* One run, which is waited for, with each launch and each host call timed: JSON list of {"label",
  * "kernel" (null: a host call, whose label is its target), "us", "flops", "bytes"}. */
 STOKER_API stoker_status* stoker_executable_profile(stoker_executable* executable,

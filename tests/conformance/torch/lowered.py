@@ -20,7 +20,7 @@ class EvaluatedSegment:
         self.segment = segment
         self.round_to_dtype = round_to_dtype
 
-    def at(self, segment, symbols):
+    def at(self, segment, symbols, _lets_go):
         names = {f"s{number}": value for number, value in zip(segment.symbols, symbols)}
         return EvaluatedSegment(segment._replace(text=with_numbers(segment.text, names)), self.round_to_dtype)
 

@@ -259,7 +259,7 @@ def test_failed_run_changes_to_eager(monkeypatch, warnings):
     calls = []
 
     class Failing:
-        def at(self, segment, symbols):
+        def at(self, segment, symbols, _lets_go):
             return self
 
         def __call__(self, slots):

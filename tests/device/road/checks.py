@@ -22,6 +22,7 @@ from device.road.compare import WIDER, compare, compiled, errors_of, full_precis
 from device.road.images import IMAGES
 from device.road.sizes import cases_of_sizes, cases_of_training
 from device.road.workloads import MODELS
+from stoker.runtime import gpu_memory
 
 DRAWS = 5
 
@@ -290,6 +291,52 @@ def training_loop(device, mode):
     return _require(torch.allclose(found, expected, rtol=1e-4), f"{found} where eager has {expected}")
 
 
+def backward_in_turns(device, mode):
+    """Gradients that are made, and what layers kept let go of, while the backward pass runs; not where it will run again."""
+    layers, width, rows = 12, 1024, 4096
+    model = torch.nn.Sequential(*[
+        layer for _ in range(layers) for layer in (torch.nn.Linear(width, width), torch.nn.GELU())]).to(device)
+    x = torch.randn(rows, width, device=device)
+
+    def gradients(loss, **keywords):
+        model.zero_grad(set_to_none=True)
+        loss.backward(**keywords)
+        return [parameter.grad for parameter in model.parameters()]
+
+    def require_same(found, where):
+        worst = max(((a - b).norm() / b.norm()).item() for a, b in zip(found, expected))
+        _require(worst < 1e-3, f"gradients {where} off by {worst}")
+
+    def most_in_steps(run):
+        for _ in range(6):
+            gradients(run(x).square().mean())
+        if device.type == "cpu":
+            return 0
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        gradients(run(x).square().mean())
+        return torch.cuda.max_memory_allocated(device) - before
+
+    expected, run = gradients(model(x).square().mean()), compiled(model, mode=mode)
+    for repeats in (0, 2, 0):
+        loss = run(x).square().mean()
+        for _ in range(repeats):
+            require_same(gradients(loss, retain_graph=True), "of a graph that is kept")
+        require_same(gradients(loss), "")
+    with torch.autograd.graph.saved_tensors_hooks(lambda kept: kept.clone(), lambda kept: kept):
+        require_same(gradients(run(x).square().mean()), "with hooks")
+    in_turns, worth = most_in_steps(run), gpu_memory.WORTH
+    gpu_memory.WORTH = 1 << 60
+    try:
+        torch._dynamo.reset()
+        at_once = most_in_steps(compiled(model, mode=mode))
+    finally:
+        gpu_memory.WORTH = worth
+    print(f"        {in_turns >> 20} MiB, at once {at_once >> 20}", flush=True)
+    _require(device.type == "cpu" or mode is not None or at_once - in_turns > 20 << 20, f"{in_turns} bytes, {at_once} at once")
+    return 0.0, 0.0, ""
+
+
 # The largest errors of compiler/NUMERICS.md, in units in the last place: (on CPUs, on GPUs)
 FUNCTIONS = {"exp": (1.05, 2.25), "exp2": (1.05, 1.05), "sigmoid": (2.5, 4), "tanh": (5.5, 6), "erf": (6, 6.5), "erfc": (6, 6.5),
              "log": (1, 1), "log2": (1.8, 1.8), "rsqrt": (1.5, 1.5), "sqrt": (0.5, 0.5)}
@@ -457,7 +504,8 @@ def convolutions_recorded(device, mode):
 
 
 CALLS = {function.__name__: function for function in (
-    indices, dropout, late_capture, kept_results, side_by_side, moving_inputs, side_stream, training_loop)}
+    indices, dropout, late_capture, kept_results, side_by_side, moving_inputs, side_stream, training_loop,
+    backward_in_turns)}
 
 
 # ---- Running ----------------------------------------------------------------------------------------

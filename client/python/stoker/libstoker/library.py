@@ -67,6 +67,9 @@ class CompileOptions(Structure):
 HostFunction = CFUNCTYPE(
     c_int32, c_void_p, c_size_t, POINTER(c_void_p), POINTER(c_void_p), POINTER(c_int64))
 
+# (context, turn): what happens before a step of a run.
+TurnFunction = CFUNCTYPE(c_int32, c_void_p, c_size_t)
+
 # (context, stream): gives a host call to the stream.
 GiveFunction = CFUNCTYPE(c_int32, c_void_p, c_void_p)
 
@@ -133,6 +136,10 @@ _SIGNATURES = {
     "stoker_executable_run": (
         c_void_p,
         [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p]),
+    "stoker_executable_run_in_turns": (
+        c_void_p,
+        [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_void_p, c_size_t, TurnFunction,
+         c_void_p]),
     "stoker_executable_profile": (
         c_void_p,
         [c_void_p, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, c_size_t, c_void_p, _TEXT]),

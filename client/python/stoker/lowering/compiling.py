@@ -13,6 +13,7 @@ from ..graph.program import Segment
 from ..libstoker.client import client, report
 from ..libstoker.library import StokerError
 from ..pytorch import devices, state
+from ..pytorch.joint_graph import is_backward
 from ..pytorch.marks import boxed
 from ..runtime import programs, sizes
 from ..runtime.numerics import by_numerics
@@ -238,7 +239,8 @@ def _compile_segments(gm, program, options, record, note):
     logger.info("compiled a graph: %s", record)
     recorder = recorder_on(device, options.replays)
     is_eager = not segments and not program.parts
-    function = programs.eager(gm) if is_eager else programs.compiled(gm, program, executables, recorder)
+    function = programs.eager(gm) if is_eager else programs.compiled(
+        gm, program, executables, recorder, lets_go=is_backward(gm))
     compiled = Compiled(function, record.get("request_keys", ()), record.get("reads_numerics", False))
     note(program, compiled)
     return compiled

@@ -48,6 +48,11 @@ def _nodes(values):
     return {value for value in values if isinstance(value, torch.fx.Node)}
 
 
+def is_backward(gm):
+    """Is the graph given gradients? Nobody but its caller holds most of what it is given besides."""
+    return any(_is_of_gradients(node) for node in gm.graph.find_nodes(op="placeholder"))
+
+
 def _is_of_gradients(node):
     return node.op == "placeholder" and "tangents" in str(node.target)
 

@@ -4,6 +4,8 @@ Nothing waits for the GPU, and nothing is bound: what a module holds is an input
 calls in which it has not moved look at nothing else of it."""
 
 import ctypes
+import math
+import sys
 
 import torch
 
@@ -24,17 +26,27 @@ class CudaExecutable(Loaded):
         gpu_memory.share()
         super().__init__(handle, device, verifies)
 
-    def at(self, segment, symbols):
-        """What is called. `segment`: the executable's own, with the sizes that follow from these values of its symbols."""
-        return SizedOnCuda(self, segment, symbols)
+    def at(self, segment, symbols, lets_go=()):
+        """What is called. `segment`: the executable's own, with the sizes that follow from these values of its symbols;
+        `lets_go`: the slots that a call may empty."""
+        return SizedOnCuda(self, segment, symbols, lets_go)
 
-    def run(self, arguments):
-        """`arguments`: what stoker_executable_run takes after the executable."""
-        (self.profile if collectors else self.run_once)(arguments)
+    def run(self, arguments, turns=()):
+        """`arguments`, `turns`: see run_once()."""
+        if collectors and not turns:
+            self.profile(arguments)
+        else:
+            self.run_once(arguments, turns)
+
+    @property
+    def takes_turns(self):
+        """May memory come and go while it runs? Not where inputs are looked at when it has ended, and not between the branches of
+        a CUDA graph."""
+        return not (self.verifies or collectors or devices.is_capturing())
 
 
 class SizedOnCuda:
-    def __init__(self, executable, segment, symbols):
+    def __init__(self, executable, segment, symbols, lets_go=()):
         self._executable = executable
         self._device = executable.device
         inputs = list(enumerate(segment.inputs))
@@ -51,11 +63,12 @@ class SizedOnCuda:
             (output.dtype, output.layout, *buffer_of(output.layout)) for output in segment.outputs]
         self._checks = bool(segment.checks)
         self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + self._checks)
+        self._lets_go = lets_go
+        self._turns = None if lets_go else []  # None: not known yet.
 
     def __call__(self, slots):
         """The output tensors, given the tensor of each slot. What was computed from an index out of bounds is nobody's, and
         the GPU says so later, as PyTorch's own kernels do."""
-        device = self._device
         held = list(self._take_held(slots))
         noted = self._noted
         if noted is None or not noted[0].are_of(held):
@@ -73,19 +86,65 @@ class SizedOnCuda:
             tensor = self._on_device(held[number], layout)
             pointers[place] = _pointer(tensor)
             kept.append(tensor)
-        buffers = [
-            torch.empty_strided(shape, strides, dtype=dtype, device=device) for dtype, _, shape, strides in self._outputs]
+        tensor = None  # Who may let go of it does not wait for this frame.
+        turns = self._turns
+        if turns is None:
+            turns = self._turns = self._find_turns(kept)
+        if turns and self._executable.takes_turns:
+            buffers = self._run_in_turns(turns, pointers, kept, slots)
+        else:
+            buffers = [self._buffer_of(output) for output in self._outputs]
+            self._executable.run(self._arguments(pointers, self._results_in(buffers)))
+        return [
+            buffer if layout.order is not None else with_strides(buffer, layout)
+            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
+
+    def _buffer_of(self, output):
+        dtype, _, shape, strides = output
+        return torch.empty_strided(shape, strides, dtype=dtype, device=self._device)
+
+    def _results_in(self, buffers):
+        """Their addresses, and that of what is said of indices."""
         results = self._output_pointers(*map(_pointer, buffers))
         if self._checks:
             within = self._place_of_checks()
             results[len(buffers)] = _pointer(within)
+        return results
+
+    def _arguments(self, pointers, results):
         symbols = self._symbols
-        self._executable.run((
+        return (
             pointers, len(pointers), symbols, 0 if symbols is None else len(symbols), results, len(results),
-            devices.stream_of(device)))
-        return [
-            buffer if layout.order is not None else with_strides(buffer, layout)
-            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
+            devices.stream_of(self._device))
+
+    def _find_turns(self, given):
+        """`given`: what those inputs are that a caller may let go of, first."""
+        executable = self._executable
+        last, first = executable.last_of_inputs, executable.first_of_outputs
+        inputs = [
+            (tensor.nbytes, last[place] if slot in self._lets_go else sys.maxsize)
+            for tensor, (place, slot, *_) in zip(given, self._others)]
+        outputs = [
+            (dtype.itemsize * math.prod(shape), step) for (dtype, _, shape, _), step in zip(self._outputs, first)]
+        return gpu_memory.turns_of(inputs, outputs)
+
+    def _run_in_turns(self, turns, pointers, given, slots):
+        """The buffers of all outputs. `given`: see _find_turns()."""
+        late = {number for turn in turns for number in turn.outputs}
+        buffers = [None if number in late else self._buffer_of(output) for number, output in enumerate(self._outputs)]
+        nothing = torch.empty(0, device=self._device)  # At no address.
+        results = self._results_in([nothing if buffer is None else buffer for buffer in buffers])
+
+        def take(turn):
+            for number in turn.inputs:
+                given[number] = slots[self._others[number][1]] = None
+            for number in turn.outputs:
+                buffers[number] = buffer = self._buffer_of(self._outputs[number])
+                results[number] = _pointer(buffer)
+
+        with gpu_memory.TurnsOfCall(turns, take) as taken:
+            self._executable.run(self._arguments(pointers, results), taken)
+        return buffers
 
     def _place_of_checks(self):
         """Where a kernel writes whether indices are within bounds. Nobody reads that: it fails where they are not."""

@@ -38,7 +38,7 @@ class Executable(Loaded):
         self._binding = None  # A release.Binding: what is bound, while there is a stamp.
         self._repairs = 0
 
-    def at(self, segment, symbols):
+    def at(self, segment, symbols, _lets_go=()):
         """What is called. `segment`: the executable's own, with the sizes that follow from these values of its symbols."""
         return SizedExecutable(self, segment, symbols)
 

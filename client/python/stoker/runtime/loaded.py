@@ -11,6 +11,12 @@ from .kept_calls import KeptCalls
 from .profiling import collectors
 
 
+def cannot_start_over(error):
+    """What is raised in place of a StokerError, for which a graph runs in eager from its start, where inputs are gone."""
+    return RuntimeError(
+        f"A compiled graph failed after it had let go of what it was given, so that it cannot run in eager: {error}")
+
+
 class _Handle:
     """libstoker's handle, freed when its executable cannot be reached any more. A `__del__` of the executable itself
     would be too early: while that runs, weak references still give the executable to other threads."""
@@ -31,15 +37,22 @@ class Loaded:
         self._verifies = verifies
         self.library = library.load()
         self.handle = _Handle(handle)  # What libstoker takes.
-        self.host = self._make_host()
+        described = self.describe()
+        self.host = self._make_host(described["host_calls"])
+        # When its plan comes to what a call brings: numbers of steps.
+        self.last_of_inputs, self.first_of_outputs = described["last_of_inputs"], described["first_of_outputs"]
 
     def describe(self):
         return json.loads(
             library.take_text(self.library.stoker_executable_describe, self.handle))
 
-    def _make_host(self):
+    @property
+    def verifies(self):
+        """Is the next call compared with the interpreter?"""
+        return self._verifies
+
+    def _make_host(self, described):
         """None where the plan has none."""
-        described = self.describe()["host_calls"]
         if not described:
             return None
         host = HostCalls(described, self.device, KeptCalls(self.library, self.handle))
@@ -50,11 +63,15 @@ class Loaded:
     def calls_host(self):
         return self.host is not None
 
-    def run_once(self, arguments):
-        """`arguments`: what stoker_executable_run takes after the executable."""
+    def run_once(self, arguments, turns=()):
+        """`arguments`: what stoker_executable_run takes after the executable; `turns`: what stoker_executable_run_in_turns takes
+        besides."""
         if self.host is not None:
             self.host.begin()
-        status = self.library.stoker_executable_run(self.handle, *arguments)
+        if turns:
+            status = self.library.stoker_executable_run_in_turns(self.handle, *arguments, *turns)
+        else:
+            status = self.library.stoker_executable_run(self.handle, *arguments)
         if self._verifies:
             self._count_verification()
         if status or self.host is not None:

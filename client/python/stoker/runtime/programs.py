@@ -11,6 +11,7 @@ from ..pytorch.marks import boxed
 from ..pytorch.state import in_forward_mode, makes_fakes
 from ..pytorch.tensors import has_memory
 from .gate import Inside
+from .loaded import cannot_start_over
 from .replay import Replayed
 from .sizes import by_values
 
@@ -34,9 +35,9 @@ def eager(gm):
     return run
 
 
-def compiled(gm, program, executables, recorder=None):
-    """The program as a function of one list. A segment that fails hands the graph to PyTorch for good. `recorder`: of
-    run_of."""
+def compiled(gm, program, executables, recorder=None, lets_go=False):
+    """The program as a function of one list. A segment that fails hands the graph to PyTorch for good. `recorder`, `lets_go`:
+    of run_of."""
 
     def in_eager(error):
         warn_once(
@@ -50,7 +51,7 @@ def compiled(gm, program, executables, recorder=None):
         return forward_of(gm)(*taken)
 
     run_or_eager = rescued(
-        run_of(program, executables, recorder), in_eager, once, without_memory=once, has_sizes=bool(program.symbols))
+        run_of(program, executables, recorder, lets_go), in_eager, once, without_memory=once, has_sizes=bool(program.symbols))
 
     @boxed
     def run(arguments):
@@ -98,12 +99,13 @@ def rescued(run, in_eager, once, without_memory=None, has_sizes=False):
     return run_or_eager
 
 
-def run_of(program, executables, recorder=None):
+def run_of(program, executables, recorder=None, lets_go=False):
     """A function from the list of inputs to the outputs; StokerError when a segment fails. `recorder`: a
-    cuda_recorder.Recorder, where calls are to be recorded and run again."""
+    cuda_recorder.Recorder, where calls are to be recorded and run again. `lets_go`: nobody else holds most of what is in the list,
+    which may be emptied while the program runs."""
 
     def make(values):
-        run = _for_sizes(program, executables, values)
+        run = _for_sizes(program, executables, values, lets_go)
         return run if recorder is None else Replayed(run, recorder)
 
     if not program.symbols:
@@ -111,73 +113,99 @@ def run_of(program, executables, recorder=None):
     return by_values(program.symbols, lambda values, _: make(values))
 
 
-def _for_sizes(program, executables, values):
+def _for_sizes(program, executables, values, lets_go):
     program = program.at(values)
-    segments = [step for step in program.steps if isinstance(step, Segment)]
+    drops = _drops(program)
+    segments = [(step, gone) for step, gone in zip(program.steps, drops) if isinstance(step, Segment)]
     sized = [
-        executable.at(segment, [values[symbol] for symbol in segment.symbols])
-        for executable, segment in zip(executables, segments)]
-    return _single(program, sized[0]) if _is_single(program) else _steps(program, sized)
+        executable.at(segment, [values[symbol] for symbol in segment.symbols], frozenset(gone) if lets_go else frozenset())
+        for executable, (segment, gone) in zip(executables, segments)]
+    return _single(program, sized[0]) if _is_single(program) else _steps(program, sized, drops, lets_go)
 
 
-def _is_single(program):
-    return (
-        len(program.steps) == 1 and isinstance(program.steps[0], Segment) and not program.constants
-        and all(isinstance(output, Slot) for output in program.outputs))
-
-
-def _single(program, executable):
-    """One segment that gives all outputs."""
-    places = {output.slot: place for place, output in enumerate(program.steps[0].outputs)}
-    if not all(output.index in places for output in program.outputs):
-        return _steps(program, [executable])
-    order = [places[output.index] for output in program.outputs]
-    if order == list(range(len(places))):
-        return executable
-
-    def run_in_order(arguments):
-        results = executable(arguments)
-        return [results[place] for place in order]
-
-    return run_in_order
-
-
-def _steps(program, executables):
-    """Any program. Slots are emptied after their last reader."""
-    segments = iter(executables)
+def _drops(program):
+    """For each step the slots that nothing reads behind it."""
     kept = {output.index for output in program.outputs if isinstance(output, Slot)}
     last_reader = {}
     for step in program.steps:
         for slot in slots_read(step):
             last_reader[slot] = id(step)
+    return [
+        [slot for slot in dict.fromkeys(slots_read(step)) if last_reader[slot] == id(step) and slot not in kept]
+        for step in program.steps]
+
+
+def _is_single(program):
+    """Is it one segment that gives all outputs which are tensors?"""
+    if len(program.steps) != 1 or not isinstance(program.steps[0], Segment) or program.constants:
+        return False
+    given = {output.slot for output in program.steps[0].outputs}
+    return all(output.index in given for output in program.outputs if isinstance(output, Slot))
+
+
+def _single(program, executable):
+    places = {output.slot: place for place, output in enumerate(program.steps[0].outputs)}
+    order = [places[output.index] if isinstance(output, Slot) else None for output in program.outputs]
+    if order == list(range(len(places))):
+        return executable
+
+    def run_in_order(arguments):
+        results = executable(arguments)
+        return [output if place is None else results[place] for output, place in zip(program.outputs, order)]
+
+    return run_in_order
+
+
+def _steps(program, executables, drops, lets_go):
+    """Any program. `drops`: of each step; slots are emptied after their last reader, where it `lets_go` in the list of inputs
+    itself."""
+    segments = iter(executables)
     inputs = program.slots
     # What a kernel or a copy was made for; what PyTorch alone reads may be whatever it is.
     relied_on = {
         slot for step in program.steps if not isinstance(step, EagerCall) for slot in slots_read(step)}
     plan = []
-    for step in program.steps:
+    for step, gone in zip(program.steps, drops):
         run = {Segment: _run_segment, EagerCall: _run_eager, Copy: _run_copy}[type(step)]
         if isinstance(step, EagerCall) and step.result is not None and step.slot in relied_on:
             run = _run_checked
         worker = next(segments) if isinstance(step, Segment) else None
-        drops = [
-            slot for slot in dict.fromkeys(slots_read(step))
-            if last_reader[slot] == id(step) and slot not in kept]
-        plan.append((run, step, worker, drops))
+        plan.append((run, step, worker, gone))
 
     def execute(arguments):
         slots = list(arguments) + [None] * (inputs - len(arguments))
         for slot, value in program.constants.items():
             slots[slot] = value
-        for run, step, worker, drops in plan:
+        return run_all(slots)
+
+    def execute_and_let_go(arguments):
+        count = len(arguments)
+        slots = arguments + [None] * (inputs - count)
+        for slot, value in program.constants.items():
+            slots[slot] = value
+        arguments.clear()
+        results = None
+        try:
+            results = run_all(slots)
+            return results
+        except StokerError as error:
+            if any(slot is None for slot in slots[:count]):
+                raise cannot_start_over(error) from error
+            raise
+        finally:
+            if results is None:  # What is left, for who may start over.
+                arguments.extend(slots[:count])
+
+    def run_all(slots):
+        for run, step, worker, gone in plan:
             run(slots, step, worker)
-            for slot in drops:
+            for slot in gone:
                 slots[slot] = None
         return [
             slots[output.index] if isinstance(output, Slot) else output
             for output in program.outputs]
 
-    return execute
+    return execute_and_let_go if lets_go else execute
 
 
 def _run_segment(slots, segment, executable):

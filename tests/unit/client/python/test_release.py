@@ -121,7 +121,7 @@ def test_handle_is_freed_when_nobody_can_reach_its_executable(monkeypatch):
             reached.append((handle._as_parameter_, executable()))
 
     monkeypatch.setattr(library, "load", Library)
-    monkeypatch.setattr(CompiledExecutable, "describe", lambda self: {"host_calls": []})
+    monkeypatch.setattr(CompiledExecutable, "describe", lambda self: {"host_calls": [], "last_of_inputs": [], "first_of_outputs": []})
     segment = SimpleNamespace(inputs=(), outputs=(), checks=(), limits=0)
     made = CompiledExecutable(7, segment, on_bind=None)
     executable = weakref.ref(made)
