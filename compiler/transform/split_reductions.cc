@@ -1,14 +1,80 @@
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "compiler/transform/passes.h"
 #include "compiler/transform/rewriter.h"
+#include "protocol/base/check.h"
+#include "protocol/graph/op_table.h"
 
 namespace stoker {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
+
+// Nodes that are looked at for one value.
+constexpr std::size_t kMaxLookedAt = 256;
+
+class Neighbours {
+ public:
+  explicit Neighbours(const Graph& graph) : graph_(graph) {}
+
+  // Nothing: it is no larger than what is broadcast to it, or was looked at before.
+  std::optional<int> DimOf(ValueId value) {
+    if (seen_.size() >= kMaxLookedAt || !seen_.insert(value).second) return std::nullopt;
+    const int last = graph_.type(value).shape.rank() - 1;
+    const NodeId producer = graph_.value(value).producer;
+    if (producer == kNoNode) return last;
+    const Node& node = graph_.node(producer);
+    switch (RowOf(node.kind).role) {
+      case OpRole::kPointwise:
+        return OfOperands(node);
+      case OpRole::kView:
+        return ThroughView(node, last);
+      case OpRole::kVirtual:
+        return std::nullopt;
+      case OpRole::kAssemble:
+      case OpRole::kReduce:
+      case OpRole::kOrdered:
+      case OpRole::kContraction:
+      case OpRole::kIndexed:
+      case OpRole::kAttention:
+      case OpRole::kComposite:
+      case OpRole::kExtern:
+      case OpRole::kRegion:
+        return last;
+    }
+    CheckFailed("unknown role", __FILE__, __LINE__);
+  }
+
+ private:
+  std::optional<int> OfOperands(const Node& node) {
+    for (const ValueId operand : node.operands) {
+      if (const std::optional<int> dim = DimOf(operand)) return dim;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<int> ThroughView(const Node& node, int last) {
+    if (node.kind == OpKind::kBroadcastInDim) return std::nullopt;
+    if (node.kind == OpKind::kReshape) return last;
+    const std::optional<int> dim = DimOf(node.operands[0]);
+    if (!dim || node.kind != OpKind::kTranspose) return dim;
+    const std::vector<std::int64_t>& dims = node.attributes.Ints(AttrName::kDims);
+    return static_cast<int>(std::ranges::find(dims, *dim) - dims.begin());
+  }
+
+  const Graph& graph_;
+  std::set<ValueId> seen_;
+};
+
+// The dim of a value along which what it is computed from has its neighbours in memory: images with
+// their channels last are given row-major, and transposed to where the graph has their channels. Of
+// several the first that is as large as the value counts; the last dim where none says otherwise.
+int DimOfNeighbours(const Graph& graph, ValueId value) {
+  return Neighbours(graph).DimOf(value).value_or(graph.type(value).shape.rank() - 1);
+}
 
 // Elements into parts that divide them; 1 where none do.
 std::int64_t PartsOf(std::int64_t count, std::int64_t results, const FusionLimits& limits) {
@@ -61,43 +127,42 @@ std::optional<Phases> PhasesOf(const Dims& sizes, const Dims& reduced, std::int6
 
 Result<Graph> SplitReductions(const Graph& graph, const FusionLimits& limits) {
   Rewriter rewriter(graph);
-  return rewriter.Run(
-      [&](const Node& node, std::span<const ValueId> operands) -> std::optional<ValueId> {
-        if (node.kind != OpKind::kReduce) return std::nullopt;
-        const TensorType& type = graph.type(node.results[0]);
-        const Shape shape = rewriter.shape(operands[0]);
-        if (!shape.IsStatic()) return std::nullopt;
-        const std::int64_t count = ElementCount(shape);
-        const std::int64_t results = ElementCount(type.shape);
-        const Dims reduced = node.attributes.Ints(AttrName::kDims);
-        const auto rank = static_cast<std::int64_t>(shape.rank());
-        const bool is_rows = std::ranges::find(reduced, rank - 1) != reduced.end();
-        const std::int64_t most = is_rows ? limits.max_split_rows : limits.max_split_columns;
-        if (count < limits.min_split_reduction || results == 0 || results > most) {
-          return std::nullopt;
-        }
-        Dims sizes;
-        for (const SymDim& size : shape) sizes.push_back(size.constant());
-        const std::optional<Phases> phases = PhasesOf(sizes, reduced, results, limits);
-        if (!phases) return std::nullopt;
-        const std::string kind = node.attributes.String(AttrName::kKind);
-        // Partial sums of 16-bit floats are kept in f32.
-        const bool is_narrow = type.dtype == DType::kF16 || type.dtype == DType::kBF16;
-        const DType wide = is_narrow ? DType::kF32 : type.dtype;
-        const auto convert = [&](ValueId value, DType dtype) {
-          if (rewriter.type(value).dtype == dtype) return value;
-          const Shape same = rewriter.shape(value);
-          return rewriter.Add(OpKind::kConvert, {value}, {}, TensorType{dtype, same});
-        };
-        const auto reduce = [&](ValueId value, Dims dims) {
-          return rewriter.Add(OpKind::kReduce, {value},
-                              {{AttrName::kDims, std::move(dims)}, {AttrName::kKind, kind}});
-        };
-        std::vector<SymDim> split(phases->split.begin(), phases->split.end());
-        const ValueId parts = rewriter.Reshape(convert(operands[0], wide), Shape(split));
-        const ValueId total = reduce(reduce(parts, phases->first), {phases->second});
-        return rewriter.Reshape(convert(total, type.dtype), type.shape);
-      });
+  return rewriter.Run([&](const Node& node,
+                          std::span<const ValueId> operands) -> std::optional<ValueId> {
+    if (node.kind != OpKind::kReduce) return std::nullopt;
+    const TensorType& type = graph.type(node.results[0]);
+    const Shape shape = rewriter.shape(operands[0]);
+    if (!shape.IsStatic()) return std::nullopt;
+    const std::int64_t count = ElementCount(shape);
+    const std::int64_t results = ElementCount(type.shape);
+    const Dims reduced = node.attributes.Ints(AttrName::kDims);
+    const bool is_rows = std::ranges::count(reduced, DimOfNeighbours(graph, node.operands[0])) != 0;
+    const std::int64_t most = is_rows ? limits.max_split_rows : limits.max_split_columns;
+    if (count < limits.min_split_reduction || results == 0 || results > most) {
+      return std::nullopt;
+    }
+    Dims sizes;
+    for (const SymDim& size : shape) sizes.push_back(size.constant());
+    const std::optional<Phases> phases = PhasesOf(sizes, reduced, results, limits);
+    if (!phases) return std::nullopt;
+    const std::string kind = node.attributes.String(AttrName::kKind);
+    // Partial sums of 16-bit floats are kept in f32.
+    const bool is_narrow = type.dtype == DType::kF16 || type.dtype == DType::kBF16;
+    const DType wide = is_narrow ? DType::kF32 : type.dtype;
+    const auto convert = [&](ValueId value, DType dtype) {
+      if (rewriter.type(value).dtype == dtype) return value;
+      const Shape same = rewriter.shape(value);
+      return rewriter.Add(OpKind::kConvert, {value}, {}, TensorType{dtype, same});
+    };
+    const auto reduce = [&](ValueId value, Dims dims) {
+      return rewriter.Add(OpKind::kReduce, {value},
+                          {{AttrName::kDims, std::move(dims)}, {AttrName::kKind, kind}});
+    };
+    std::vector<SymDim> split(phases->split.begin(), phases->split.end());
+    const ValueId parts = rewriter.Reshape(convert(operands[0], wide), Shape(split));
+    const ValueId total = reduce(reduce(parts, phases->first), {phases->second});
+    return rewriter.Reshape(convert(total, type.dtype), type.shape);
+  });
 }
 
 }  // namespace stoker

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "compiler/analysis/typical_size.h"
 
@@ -38,7 +39,9 @@ class Ordering {
         values_(values),
         updates_(FindUpdating(graph, grouping)),
         readers_(grouping.groups.size()),
+        sources_(grouping.groups.size()),
         waits_for_(grouping.groups.size(), 0),
+        is_late_(grouping.groups.size(), false),
         needs_(grouping.groups.size()),
         made_(grouping.groups.size(), 0),
         readers_left_(graph.values().size(), 0) {}
@@ -51,6 +54,10 @@ class Ordering {
   void FindNeeds(std::uint32_t group, ValueId value);
   void FindEdges();
   void FindMemory();
+  void FindLate();
+  // Once a group waits for nothing but late ones, these come.
+  void AskForLate(std::uint32_t reader);
+  void AskForAll();
   // Is less in memory once the group has run, or once others have that read the same?
   bool LeavesLess(std::uint32_t group) const;
   void Push(std::uint32_t group) {
@@ -63,10 +70,14 @@ class Ordering {
   const Grouping& grouping_;
   const StoredValues& values_;
   const std::vector<bool> updates_;
-  std::vector<std::set<std::uint32_t>> readers_;  // Per group: those that wait for it.
-  std::vector<std::size_t> waits_for_;            // Per group: how many it waits for.
-  std::vector<std::set<ValueId>> needs_;          // Per group: of what is kept, what it reads,
-  std::vector<double> made_;                      // and bytes of it that it makes.
+  std::vector<std::set<std::uint32_t>> readers_;     // Per group: those that wait for it.
+  std::vector<std::vector<std::uint32_t>> sources_;  // Per group: those that it waits for,
+  std::vector<std::size_t> waits_for_;               // and how many of them have not run.
+  // Per group: it is computed from inputs alone, frees nothing, and nobody has asked for it yet. A
+  // backward pass has many such: what each layer kept, converted or scaled again.
+  std::vector<bool> is_late_;
+  std::vector<std::set<ValueId>> needs_;   // Per group: of what is kept, what it reads,
+  std::vector<double> made_;               // and bytes of it that it makes.
   std::vector<std::size_t> readers_left_;  // Per value: groups that need it and have not run.
   std::vector<bool> is_output_;
   // A group is as early as its last node: what it computes early for others waits in memory. But
@@ -77,9 +88,11 @@ class Ordering {
 std::vector<std::uint32_t> Ordering::Run() && {
   FindEdges();
   FindMemory();
-  const std::size_t count = grouping_.groups.size();
+  FindLate();
+  const auto count = static_cast<std::uint32_t>(grouping_.groups.size());
   for (std::uint32_t group = 0; group < count; ++group) {
-    if (waits_for_[group] == 0) Push(group);
+    if (waits_for_[group] == 0 && !is_late_[group]) Push(group);
+    AskForLate(group);
   }
   std::vector<std::uint32_t> order;
   while (!ready_.empty()) {
@@ -87,13 +100,40 @@ std::vector<std::uint32_t> Ordering::Run() && {
     for (const ValueId value : needs_[order.back()]) --readers_left_[value];
     for (const std::uint32_t reader : readers_[order.back()]) {
       if (--waits_for_[reader] == 0) Push(reader);
+      AskForLate(reader);
     }
   }
   STOKER_CHECK(order.size() == count);  // Fusion keeps groups acyclic.
   return order;
 }
 
+void Ordering::FindLate() {
+  for (std::uint32_t group = 0; group < is_late_.size(); ++group) {
+    is_late_[group] = grouping_.groups[group].kind == GroupKind::kLoop && made_[group] > 0 &&
+                      waits_for_[group] == 0 && !updates_[group] && !readers_[group].empty();
+  }
+}
+
+void Ordering::AskForLate(std::uint32_t reader) {
+  const auto is_late = [&](std::uint32_t source) { return is_late_[source]; };
+  const auto late = std::ranges::count_if(sources_[reader], is_late);
+  if (late == 0 || std::cmp_less(late, waits_for_[reader])) return;
+  for (const std::uint32_t source : sources_[reader]) {
+    if (!is_late_[source]) continue;
+    is_late_[source] = false;
+    Push(source);
+  }
+}
+
+void Ordering::AskForAll() {
+  for (std::uint32_t group = 0; group < is_late_.size(); ++group) {
+    if (is_late_[group]) Push(group);
+    is_late_[group] = false;
+  }
+}
+
 std::uint32_t Ordering::Pop() {
+  if (std::get<0>(*ready_.begin())) AskForAll();
   auto chosen = std::ranges::find_if(ready_, [&](const auto& entry) {
     return !std::get<0>(entry) && LeavesLess(std::get<2>(entry));
   });
@@ -111,7 +151,10 @@ void Ordering::FindEdges() {
         if (producer == kNoNode) continue;
         const std::uint32_t from = grouping_.group_of[producer];
         if (from == kNoGroup || from == group) continue;
-        if (readers_[from].insert(group).second) ++waits_for_[group];
+        if (readers_[from].insert(group).second) {
+          ++waits_for_[group];
+          sources_[group].push_back(from);
+        }
         FindNeeds(group, read.source);
       }
     }

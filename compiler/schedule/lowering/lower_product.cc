@@ -340,6 +340,10 @@ Status ContractionLowering::LowerProduct(Group group, ValueId root) {
   ProductOperand blamed = ProductOperand::kD;
   const auto dense = FlattenProduct(parts.DimsFor(DenseIndex(dims), has_matrix), &blamed);
   if (!dense) return LowerApart(group);
+  // What follows the product may see its rows and columns in parts, as the heads of attention.
+  if (group.nodes.size() > 1 && !FitsProduct(group, parts, OwnLayoutOf(group, parts))) {
+    return LowerApart(group);
+  }
   const std::vector<StorageId> storages = AddProductStorages(group, parts, *dense);
   const Storage& written = builder_.storage(storages.front());
   const IndexMap d = PhysicalIndex(dims.space, written.layout, written.shape,
