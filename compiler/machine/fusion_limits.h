@@ -48,6 +48,10 @@ struct FusionLimits {
   std::int64_t max_split_rows = 1;
   std::int64_t max_split_columns = 1;
   std::int64_t max_partial_results = 256;
+  // So many columns are one block's, and of fewer elements in all it makes two phases of them where
+  // a block would have at least so many. 0: there are no blocks.
+  std::int64_t block_columns = 0;
+  std::int64_t min_split_block = 0;
   // How memory is laid out: neighbours in a vector of so many f32, and how much slower lanes are
   // that are no neighbours.
   double vector_lanes = 16;

@@ -79,6 +79,8 @@ FusionLimits FusionLimitsOf(const GpuMachine& machine) {
   limits.max_split_rows = 64;
   limits.max_split_columns = 8192;
   limits.max_partial_results = 1 << 15;
+  limits.block_columns = 64;
+  limits.min_split_block = 1 << 16;
   return limits;
 }
 

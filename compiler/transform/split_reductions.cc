@@ -27,14 +27,16 @@ class Neighbours {
     const NodeId producer = graph_.value(value).producer;
     if (producer == kNoNode) return last;
     const Node& node = graph_.node(producer);
+    // Pooled images lie as those that they are made of.
+    if (node.kind == OpKind::kReduceWindow) return DimOf(node.operands[0]);
     switch (RowOf(node.kind).role) {
       case OpRole::kPointwise:
+      case OpRole::kAssemble:
         return OfOperands(node);
       case OpRole::kView:
         return ThroughView(node, last);
       case OpRole::kVirtual:
         return std::nullopt;
-      case OpRole::kAssemble:
       case OpRole::kReduce:
       case OpRole::kOrdered:
       case OpRole::kContraction:
@@ -58,11 +60,25 @@ class Neighbours {
 
   std::optional<int> ThroughView(const Node& node, int last) {
     if (node.kind == OpKind::kBroadcastInDim) return std::nullopt;
-    if (node.kind == OpKind::kReshape) return last;
     const std::optional<int> dim = DimOf(node.operands[0]);
+    if (dim && node.kind == OpKind::kReshape) return ThroughReshape(node, *dim).value_or(last);
     if (!dim || node.kind != OpKind::kTranspose) return dim;
     const std::vector<std::int64_t>& dims = node.attributes.Ints(AttrName::kDims);
     return static_cast<int>(std::ranges::find(dims, *dim) - dims.begin());
+  }
+
+  // The dim in which one step is one along `dim` of what is reshaped, or that has it among others.
+  std::optional<int> ThroughReshape(const Node& node, int dim) const {
+    const Shape& from = graph_.type(node.operands[0]).shape;
+    const Shape& to = graph_.type(node.results[0]).shape;
+    if (!from.IsStatic() || !to.IsStatic()) return std::nullopt;
+    std::int64_t step = 1;
+    for (int i = dim + 1; i < from.rank(); ++i) step *= from[i].constant();
+    std::int64_t inner = 1;  // Elements of the dims behind.
+    for (int i = to.rank(); i-- > 0; inner *= to[i].constant()) {
+      if (inner * to[i].constant() > step) return i;
+    }
+    return std::nullopt;
   }
 
   const Graph& graph_;
@@ -102,23 +118,30 @@ std::optional<Phases> PhasesOf(const Dims& sizes, const Dims& reduced, std::int6
     if (parts == 1) return std::nullopt;
     return Phases{{parts, count / parts}, {1}, 0};
   }
-  // The longest of the reduced dims is cut.
-  const std::int64_t longest = *std::ranges::max_element(
-      reduced, {}, [&](std::int64_t dim) { return sizes[static_cast<std::size_t>(dim)]; });
-  const std::int64_t length = sizes[static_cast<std::size_t>(longest)];
-  const std::int64_t parts = PartsOf(length, results, limits);
+  // The dim that can be cut into the most parts is cut; of several the longest.
+  std::int64_t cut = 0;
+  std::int64_t parts = 1;
+  for (const std::int64_t dim : reduced) {
+    const std::int64_t length = sizes[static_cast<std::size_t>(dim)];
+    const std::int64_t of_dim = PartsOf(length, results, limits);
+    const bool is_longer = length > sizes[static_cast<std::size_t>(cut)];
+    if (of_dim == 1 || of_dim < parts || (of_dim == parts && !is_longer)) continue;
+    cut = dim;
+    parts = of_dim;
+  }
   if (parts == 1) return std::nullopt;
+  const std::int64_t length = sizes[static_cast<std::size_t>(cut)];
   Phases phases;
   for (std::int64_t dim = 0; dim < static_cast<std::int64_t>(sizes.size()); ++dim) {
     const bool is_reduced = std::ranges::find(reduced, dim) != reduced.end();
-    if (dim == longest) {
+    if (dim == cut) {
       phases.split.push_back(parts);
       phases.split.push_back(length / parts);
     } else {
       phases.split.push_back(sizes[static_cast<std::size_t>(dim)]);
     }
     if (is_reduced) phases.first.push_back(static_cast<std::int64_t>(phases.split.size()) - 1);
-    if (!is_reduced && dim < longest) ++phases.second;
+    if (!is_reduced && dim < cut) ++phases.second;
   }
   return phases;
 }
@@ -138,9 +161,12 @@ Result<Graph> SplitReductions(const Graph& graph, const FusionLimits& limits) {
     const Dims reduced = node.attributes.Ints(AttrName::kDims);
     const bool is_rows = std::ranges::count(reduced, DimOfNeighbours(graph, node.operands[0])) != 0;
     const std::int64_t most = is_rows ? limits.max_split_rows : limits.max_split_columns;
-    if (count < limits.min_split_reduction || results == 0 || results > most) {
-      return std::nullopt;
-    }
+    if (results == 0 || results > most) return std::nullopt;
+    const std::int64_t columns = limits.block_columns;
+    const bool keeps_a_block =
+        !is_rows && columns > 0 &&
+        count / ((results + columns - 1) / columns) >= limits.min_split_block;
+    if (count < limits.min_split_reduction && !keeps_a_block) return std::nullopt;
     Dims sizes;
     for (const SymDim& size : shape) sizes.push_back(size.constant());
     const std::optional<Phases> phases = PhasesOf(sizes, reduced, results, limits);
