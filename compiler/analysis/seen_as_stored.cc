@@ -1,10 +1,9 @@
 #include "compiler/analysis/seen_as_stored.h"
 
-#include <algorithm>
-#include <iterator>
 #include <ranges>
 
 #include "compiler/analysis/op_traits.h"
+#include "compiler/ir/steps.h"
 
 namespace stoker {
 namespace {
@@ -12,11 +11,8 @@ namespace {
 bool Is16BitFloat(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
 bool HasSteps(const Graph& graph, const Node& node) {
-  constexpr OpKind kSteps[] = {OpKind::kSign,    OpKind::kFloor,     OpKind::kCeil,
-                               OpKind::kTrunc,   OpKind::kRemainder, OpKind::kRoundNearestEven,
-                               OpKind::kCompare, OpKind::kIsFinite,  OpKind::kArgReduce};
   if (node.kind == OpKind::kConvert) return !IsFloat(graph.type(node.results[0]).dtype);
-  return std::ranges::find(kSteps, node.kind) != std::end(kSteps);
+  return HasSteps(node.kind);
 }
 
 bool Moves(const Graph& graph, const Node& node) {

@@ -40,6 +40,12 @@ OF_INPUTS = {
     "over_the_largest": lambda x: (x / x.amax(1, keepdim=True)).floor() + (x / x.amin(0)).trunc(),
     "beyond_the_largest": lambda x: (x * 3e4).isfinite().float() + (x * 1e-8).sign(),
 }
+OVER_SUMS = {
+    "divided_whole_by_a_sum": lambda x, y: torch.stack([
+        torch.div(y, x.sum(-1, keepdim=True), rounding_mode=mode) for mode in ("floor", "trunc")]),
+    "whole_over_a_sum": lambda x, y: (y / x.sum(-1, keepdim=True)).floor() + (y / x.sum(-1, keepdim=True)).long(),
+    "one_over_itself": lambda x, y: (x / x.sum(-1, keepdim=True)).floor() + (x / x.mean(-1, keepdim=True) >= 64),
+}
 COMPARED = {
     "amax": lambda p: p.amax(1),
     "quantized": lambda p: p / p.abs().amax(-1, keepdim=True),
@@ -58,6 +64,21 @@ def differing(function, *inputs):
     torch._dynamo.reset()
     found, wanted = tensors(torch.compile(function, backend="stoker")(*inputs)), tensors(function(*inputs))
     return sum((a != b).sum().item() for a, b in zip(found, wanted)), sum(b.numel() for b in wanted)
+
+
+def units_off():
+    """The largest error of quotients over sums of one number each, of every exponent: in the last place of a float, as far as the
+    quotient is a normal number."""
+    torch._dynamo.reset()
+    sums = torch.ldexp(1 + torch.rand(277 * 8), torch.arange(-149, 128).repeat_interleave(8)).clamp(max=torch.finfo(torch.float32).max)
+    x = torch.zeros(len(sums), 64)
+    x[:, 5] = sums
+    y = torch.ldexp(1 + torch.rand(len(sums), 64), torch.randint(-126, 127, (len(sums), 64)))
+    found = torch.compile(lambda x, y: y / x.sum(-1, keepdim=True), backend="stoker")(x, y).double()
+    exact = y.double() / x.double().sum(-1, keepdim=True)
+    is_normal = (exact >= 2.0**-126) & (exact < 2.0**128)
+    units = (found - exact).abs() / torch.ldexp(torch.ones_like(exact), torch.frexp(exact).exponent - 24)
+    return units[is_normal].max().item()
 
 
 def gradients_off(function, x, weight):
@@ -86,6 +107,13 @@ def main():
             for name, case in COMPARED.items():
                 off = gradients_off(lambda x, w, before=before, case=case: case(before(x @ w)), x, weight)
                 print(json.dumps(["gradients", f"{name} of {before.__name__}", str(dtype), off, 1]))
+
+
+    whole = torch.zeros(64, 64)
+    whole[range(64), range(64)] = torch.arange(1.0, 65)
+    for name, case in OVER_SUMS.items():
+        print(json.dumps(["steps", name, "torch.float32", *differing(case, whole, whole.sum(1) * torch.arange(64.0))]))
+    print(json.dumps(["units", "over_a_sum", "torch.float32", units_off(), 1]))
 
 
 if __name__ == "__main__":

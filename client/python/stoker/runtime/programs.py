@@ -188,7 +188,7 @@ def _steps(program, executables, drops, lets_go):
         try:
             results = run_all(slots)
             return results
-        except StokerError as error:
+        except (StokerError, Inside) as error:
             if any(slot is None for slot in slots[:count]):
                 raise cannot_start_over(error) from error
             raise

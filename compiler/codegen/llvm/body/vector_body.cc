@@ -8,6 +8,7 @@
 #include "compiler/codegen/llvm/body/pointwise.h"
 #include "compiler/codegen/llvm/math/exp_log.h"
 #include "compiler/ir/same_lanes.h"
+#include "compiler/ir/steps.h"
 
 namespace stoker::codegen {
 namespace {
@@ -214,6 +215,11 @@ LaneValue LoadFrom(KernelEmitter& emitter, const Access& access, const LaneOffse
   return {value, false};
 }
 
+bool MakesWholeNumbers(const BodyInstr& instr) {
+  if (instr.op != BodyOp::kPointwise) return false;
+  return instr.pointwise == OpKind::kConvert ? !IsFloat(instr.dtype) : HasSteps(instr.pointwise);
+}
+
 bool SameLoad(const BodyInstr& x, const BodyInstr& y) {
   return x.op == BodyOp::kLoad && x.access == y.access && x.args == y.args &&
          x.has_predicate == y.has_predicate && x.dtype == y.dtype;
@@ -328,7 +334,7 @@ llvm::Value* VectorBody::Vector(std::uint32_t instr) {
 
 llvm::Value* VectorBody::Pointwise(const BodyInstr& instr, const Values& args) {
   if (instr.pointwise == OpKind::kDivide && DividesByRowSum(instr)) {
-    return emitter_.b().CreateFMul(args[0], ReciprocalOf(instr.args[1]));
+    return DividedByRowSum(args[0], instr.args[1]);
   }
   if (const std::optional<std::uint32_t> x = OnePlusErfOf(instr)) {
     llvm::Value* argument = KernelEmitter::WidthOf(args[0]) == 1 ? values_[*x].value : Vector(*x);
@@ -356,6 +362,12 @@ std::optional<std::uint32_t> VectorBody::OnePlusErfOf(const BodyInstr& instr) co
 bool VectorBody::DividesByRowSum(const BodyInstr& instr) const {
   if (row_sums_ == nullptr || instr.dtype != DType::kF32) return false;
   if (!values_[instr.args[1]].uniform || values_[instr.args[0]].uniform) return false;
+  const auto number = static_cast<std::uint32_t>(&instr - body_.instrs.data());
+  if (std::ranges::any_of(body_.instrs, [&](const BodyInstr& reader) {
+        return MakesWholeNumbers(reader) && std::ranges::count(reader.args, number) != 0;
+      })) {
+    return false;
+  }
   std::vector<std::uint32_t> pending = {instr.args[1]};
   while (!pending.empty()) {
     const BodyInstr& from = body_.instrs[pending.back()];
@@ -366,20 +378,21 @@ bool VectorBody::DividesByRowSum(const BodyInstr& instr) const {
   return false;
 }
 
-llvm::Value* VectorBody::ReciprocalOf(std::uint32_t instr) {
+llvm::Value* VectorBody::DividedByRowSum(llvm::Value* x, std::uint32_t instr) {
   llvm::IRBuilder<>& b = emitter_.b();
   llvm::Value* divisor = values_[instr].value;
-  llvm::Type* type = divisor->getType();
-  llvm::Value* reciprocal = b.CreateFDiv(llvm::ConstantFP::get(type, 1), divisor);
-  // That of a subnormal number may be infinite, and 0 times it would be NaN.
-  llvm::Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, reciprocal);
-  llvm::Value* infinite = b.CreateFCmpOEQ(magnitude, llvm::ConstantFP::getInfinity(type));
-  llvm::Value* nonzero = b.CreateFCmpONE(divisor, llvm::ConstantFP::get(type, 0));
-  llvm::Value* largest =
-      llvm::ConstantFP::get(type, llvm::APFloat::getLargest(type->getFltSemantics()));
-  largest = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, largest, divisor);
-  reciprocal = b.CreateSelect(b.CreateAnd(infinite, nonzero), largest, reciprocal);
-  return emitter_.Splat(reciprocal, lanes_.width);
+  const auto number = [&](double value) {
+    return llvm::ConstantFP::get(divisor->getType(), value);
+  };
+  // The reciprocal of what is larger is subnormal, and has fewer digits; that of what is smaller
+  // may be infinite.
+  llvm::Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, divisor);
+  llvm::Value* scale =
+      b.CreateSelect(b.CreateFCmpOGT(magnitude, number(0x1p126)), number(0x1p-64), number(1));
+  scale = b.CreateSelect(b.CreateFCmpOLT(magnitude, number(0x1p-126)), number(0x1p64), scale);
+  llvm::Value* reciprocal = b.CreateFDiv(number(1), b.CreateFMul(divisor, scale));
+  x = b.CreateFMul(x, emitter_.Splat(reciprocal, lanes_.width));
+  return b.CreateFMul(x, emitter_.Splat(scale, lanes_.width));
 }
 
 LaneValue VectorBody::Load(const BodyInstr& instr) {

@@ -50,10 +50,10 @@ class VectorBody {
  private:
   LaneValue Load(const BodyInstr& instr);
   // A division by what is one value for all lanes and made of a sum in an earlier stage (softmax)
-  // is a multiplication: within 1.5 ulp, where a sum is off by more. Other divisors stay exact:
-  // people round such quotients down to integers, and the largest of a row over itself is 1.
+  // is a multiplication: within 1.5 ulp, where a sum is off by more. Other quotients stay exact:
+  // the largest of a row over itself is 1, and those of which whole numbers are made.
   bool DividesByRowSum(const BodyInstr& instr) const;
-  llvm::Value* ReciprocalOf(std::uint32_t instr);
+  llvm::Value* DividedByRowSum(llvm::Value* x, std::uint32_t instr);
   // x where the instruction is 1 + erf(x) and that is one function here.
   std::optional<std::uint32_t> OnePlusErfOf(const BodyInstr& instr) const;
   LaneValue PointwiseOf(std::size_t number);  // Instruction.

@@ -1,5 +1,7 @@
 """What runs a program: results that are not what was traced."""
 
+import weakref
+
 import pytest
 import torch
 
@@ -70,3 +72,55 @@ def test_the_same_failure_of_two_requests_has_one_text():
     assert [str(error) for error in errors] == ["unimplemented: Op 'x' is not implemented."] * 2
     assert [error.request_id for error in errors] == ["7f-1-2", "7f-1-3"]
     assert StokerError(5, "no daemon").request_id is None
+
+
+def letting_go(*functions):
+    """A program of one after the other, and what runs it, or eager, which is told what it is given."""
+    steps = [EagerCall(function, (Slot(place),), {}, place + 1) for place, function in enumerate(functions)]
+    given = []
+
+    def in_eager(arguments):
+        given.append(list(arguments))
+        return "eager"
+
+    run = programs.run_of(Program(len(steps) + 1, {}, steps, [Slot(len(steps)), None], {}), [], lets_go=True)
+    return programs.rescued(run, lambda error: in_eager, in_eager), given
+
+
+def test_what_is_let_go_of_is_gone_when_nothing_reads_it():
+    alive = []
+
+    def second(x):
+        alive.append(reference() is not None)
+        return x + 1
+
+    run, _ = letting_go(torch.neg, second)
+    arguments = [torch.ones(2)]
+    reference = weakref.ref(arguments[0])
+    result, nothing = run(arguments)
+    assert torch.equal(result, torch.zeros(2)) and nothing is None
+    assert alive == [False] and arguments == []
+
+
+@pytest.mark.parametrize("error", [StokerError(4, "no memory"), Inside()])
+def test_a_program_starts_over_in_eager_while_its_inputs_are_there(error):
+    def fails(_):
+        raise error
+
+    run, given = letting_go(fails)
+    x = torch.ones(2)
+    assert run([x]) == "eager" and given[0][0] is x
+    run, given = letting_go(torch.neg, fails)
+    with pytest.raises(RuntimeError, match="had let go of what it was given"):
+        run([x])
+    assert given == []
+
+
+def test_what_an_operator_raises_is_the_callers_own():
+    def fails(_):
+        raise ValueError("mine")
+
+    run, given = letting_go(torch.neg, fails)
+    with pytest.raises(ValueError, match="mine"):
+        run([torch.ones(2)])
+    assert given == []
