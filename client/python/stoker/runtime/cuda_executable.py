@@ -90,11 +90,14 @@ class SizedOnCuda:
         turns = self._turns
         if turns is None:
             turns = self._turns = self._find_turns(kept)
+        within = self._place_of_checks() if self._checks else None  # There until all is given to the GPU.
         if turns and self._executable.takes_turns:
-            buffers = self._run_in_turns(turns, pointers, kept, slots)
+            buffers = self._run_in_turns(turns, pointers, kept, slots, within)
         else:
-            buffers = [self._buffer_of(output) for output in self._outputs]
-            self._executable.run(self._arguments(pointers, self._results_in(buffers)))
+            device = self._device
+            buffers = [
+                torch.empty_strided(shape, strides, dtype=dtype, device=device) for dtype, _, shape, strides in self._outputs]
+            self._executable.run(self._arguments(pointers, self._results_in(buffers, within)))
         return [
             buffer if layout.order is not None else with_strides(buffer, layout)
             for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
@@ -103,11 +106,10 @@ class SizedOnCuda:
         dtype, _, shape, strides = output
         return torch.empty_strided(shape, strides, dtype=dtype, device=self._device)
 
-    def _results_in(self, buffers):
+    def _results_in(self, buffers, within):
         """Their addresses, and that of what is said of indices."""
         results = self._output_pointers(*map(_pointer, buffers))
-        if self._checks:
-            within = self._place_of_checks()
+        if within is not None:
             results[len(buffers)] = _pointer(within)
         return results
 
@@ -128,12 +130,12 @@ class SizedOnCuda:
             (dtype.itemsize * math.prod(shape), step) for (dtype, _, shape, _), step in zip(self._outputs, first)]
         return gpu_memory.turns_of(inputs, outputs)
 
-    def _run_in_turns(self, turns, pointers, given, slots):
+    def _run_in_turns(self, turns, pointers, given, slots, within):
         """The buffers of all outputs. `given`: see _find_turns()."""
         late = {number for turn in turns for number in turn.outputs}
         buffers = [None if number in late else self._buffer_of(output) for number, output in enumerate(self._outputs)]
         nothing = torch.empty(0, device=self._device)  # At no address.
-        results = self._results_in([nothing if buffer is None else buffer for buffer in buffers])
+        results = self._results_in([nothing if buffer is None else buffer for buffer in buffers], within)
 
         def take(turn):
             for number in turn.inputs:

@@ -83,13 +83,13 @@ class Executable:
                 raise StokerError(RESOURCE_EXHAUSTED, "Launch failed.")
 
 
-def sized(executable, monkeypatch):
+def sized(executable, monkeypatch, checks=()):
     monkeypatch.setattr(devices, "stream_of", lambda device: 0)
     monkeypatch.setattr(gpu_memory, "WORTH", 1)
     layout = row_major((MB,))
     return SizedOnCuda(executable, Segment(
         "", [SegmentInput(0, layout, False), SegmentInput(1, layout, False)],
-        [SegmentOutput(2, torch.float32, layout), SegmentOutput(3, torch.float32, layout)]), (), lets_go={0, 1})
+        [SegmentOutput(2, torch.float32, layout), SegmentOutput(3, torch.float32, layout)], checks), (), lets_go={0, 1})
 
 
 def inputs_of_call():
@@ -112,6 +112,24 @@ def test_outputs_come_and_inputs_go(monkeypatch):
     assert [result.shape for result in results] == [(MB,), (MB,)]
     assert executable.seen == [[False, False], [True, False], [True, True]]
     assert given == [[False, False]] and slots == [None, None]
+
+
+@pytest.mark.parametrize("takes_turns", [True, False])
+def test_what_is_said_of_indices_has_memory_while_kernels_run(monkeypatch, takes_turns):
+    class Checked(Executable):
+        def run(self, arguments, turns=()):
+            assert arguments[4][2] == given[0]().data_ptr()
+            if turns:
+                super().run(arguments, turns)
+            ran.append(arguments)
+
+    ran, executable = [], Checked()
+    executable.takes_turns = takes_turns
+    call = sized(executable, monkeypatch, checks=("an index",))
+    given = []
+    monkeypatch.setattr(call, "_place_of_checks", lambda: given.append(weakref.ref(made := torch.zeros((), dtype=torch.bool))) or made)
+    call(inputs_of_call()[0])
+    assert len(ran) == len(given) == 1
 
 
 def test_what_is_held_elsewhere_stays(monkeypatch):
