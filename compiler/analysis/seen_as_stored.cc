@@ -1,5 +1,7 @@
 #include "compiler/analysis/seen_as_stored.h"
 
+#include <algorithm>
+#include <iterator>
 #include <ranges>
 
 #include "compiler/analysis/op_traits.h"
@@ -15,10 +17,20 @@ bool HasSteps(const Graph& graph, const Node& node) {
   return HasSteps(node.kind);
 }
 
+// By what is in the graph: `round(x, decimals=1)` is made of x * 10.
+bool IsByConstants(const Graph& graph, const Node& node) {
+  constexpr OpKind kKinds[] = {OpKind::kAdd, OpKind::kSubtract, OpKind::kMultiply, OpKind::kDivide};
+  return std::ranges::find(kKinds, node.kind) != std::end(kKinds) &&
+         std::ranges::any_of(node.operands, [&](ValueId operand) {
+           const NodeId producer = graph.value(operand).producer;
+           return producer != kNoNode && graph.node(producer).kind == OpKind::kConstant;
+         });
+}
+
 bool Moves(const Graph& graph, const Node& node) {
   const OpRole role = RoleOf(graph, node);
   return role == OpRole::kView || role == OpRole::kAssemble || node.kind == OpKind::kSelect ||
-         node.kind == OpKind::kAbs || node.kind == OpKind::kNegate ||
+         node.kind == OpKind::kAbs || node.kind == OpKind::kNegate || IsByConstants(graph, node) ||
          (node.kind == OpKind::kConvert && Is16BitFloat(graph.type(node.operands[0]).dtype));
 }
 

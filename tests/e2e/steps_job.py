@@ -4,6 +4,7 @@ how far gradients are off. Kernels keep 16-bit floats of one kernel in 32 bits; 
 import json
 
 import torch
+from torch.nn import functional as F
 
 ROWS, COLUMNS = 67, 515
 
@@ -28,6 +29,7 @@ CASES = {
     "whole": lambda p: torch.stack([p.floor(), p.ceil(), p.round(), p.trunc(), p.frac(), p % 0.75, p - p.floor()]),
     "divided_whole": lambda p: torch.stack([torch.div(p, 0.3, rounding_mode=mode) for mode in ("floor", "trunc")]),
     "converted": lambda p: (p * 1).long() + (p.float() * 1).floor().long() + p.flip(1)[:, 1:-1].int().sum(),
+    "tenths": lambda p: torch.stack([torch.round(p, decimals=1), (p * 4).floor(), (p - 0.5).sign()]),
     "joined": lambda p: torch.cat([p, -p]).floor() + torch.where(p > 0, p, p.abs()).round().repeat(2, 1),
     "least_of_two": lambda p: (torch.minimum(p, p.flip(0)) == p).float(),
 }
@@ -44,6 +46,11 @@ OVER_SUMS = {
     "divided_whole_by_a_sum": lambda x, y: torch.stack([
         torch.div(y, x.sum(-1, keepdim=True), rounding_mode=mode) for mode in ("floor", "trunc")]),
     "whole_over_a_sum": lambda x, y: (y / x.sum(-1, keepdim=True)).floor() + (y / x.sum(-1, keepdim=True)).long(),
+    "seen_elsewhere": lambda x, y: (
+        (y / x.sum(-1, keepdim=True))[:, 1:].floor(), (y / x.sum(-1, keepdim=True)).roll(3, 1).abs().long()[:, 1:],
+        F.normalize(x, p=1).clamp(0, 1).long()[:, 1:], ((x / x.sum(-1, keepdim=True)) * 255).to(torch.uint8)[:, 1:],
+        torch.cat([x, y / x.sum(-1, keepdim=True)], 1).floor()[:, 65:], (y / x.sum(-1, keepdim=True)).sort(-1)[0].floor()[:, 1:],
+        torch.pow(-1.0, y / x.sum(-1, keepdim=True)).nan_to_num(7)[:, 1:]),
     "one_over_itself": lambda x, y: (x / x.sum(-1, keepdim=True)).floor() + (x / x.mean(-1, keepdim=True) >= 64),
 }
 COMPARED = {
@@ -81,6 +88,15 @@ def units_off():
     return units[is_normal].max().item()
 
 
+def units_of_exponentials():
+    """The same of an exponential over the sum of its row, which is itself."""
+    torch._dynamo.reset()
+    x = torch.full((188, 64), float("-inf"))
+    x[:, 7] = torch.arange(-100.0, 88.0)
+    found = torch.compile(lambda x: x.exp() / x.exp().sum(-1, keepdim=True), backend="stoker")(x)[:, 7]
+    return ((found - 1).abs() / 2.0**-24).max().item()
+
+
 def gradients_off(function, x, weight):
     """How far those of x are off, in relation to their norm."""
     torch._dynamo.reset()
@@ -113,7 +129,8 @@ def main():
     whole[range(64), range(64)] = torch.arange(1.0, 65)
     for name, case in OVER_SUMS.items():
         print(json.dumps(["steps", name, "torch.float32", *differing(case, whole, whole.sum(1) * torch.arange(64.0))]))
-    print(json.dumps(["units", "over_a_sum", "torch.float32", units_off(), 1]))
+    print(json.dumps(["units", "over_a_sum", "torch.float32", units_off(), 0.51]))
+    print(json.dumps(["units", "exponentials", "torch.float32", units_of_exponentials(), 1.5]))
 
 
 if __name__ == "__main__":

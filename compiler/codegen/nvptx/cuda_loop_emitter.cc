@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/codegen/llvm/body/row_sums.h"
 #include "compiler/codegen/llvm/body/sum_cascade.h"
 
 namespace stoker::codegen {
@@ -22,7 +21,7 @@ CudaLoopEmitter::CudaLoopEmitter(const LoopFunc& func, const CudaSchedule& sched
       emitter_(emitter),
       vector_dim_(vector_dim),
       index_(func.dims.size(), nullptr),
-      row_sums_(RowSums(func)),
+      row_sums_(func),
       hidden_errors_(func) {}
 
 void CudaLoopEmitter::Emit() {

@@ -4,10 +4,10 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "compiler/codegen/llvm/body/reducer.h"
+#include "compiler/codegen/llvm/body/row_sums.h"
 #include "compiler/codegen/llvm/body/vector_body.h"
 #include "compiler/codegen/nvptx/hidden_errors.h"
 #include "compiler/codegen/nvptx/nvptx_emitter.h"
@@ -86,7 +86,7 @@ class CudaLoopEmitter {
   Values Restart(const Values& states);
   void Join(Values& states, const Values& run);
 
-  const std::set<std::uint32_t> row_sums_;
+  const RowSums row_sums_;
   const HiddenErrors hidden_errors_;
   std::vector<Reducer> reducers_;
   std::map<std::uint32_t, LaneValue> results_;            // Of reductions.

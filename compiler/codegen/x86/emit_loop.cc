@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "compiler/codegen/llvm/body/pointwise.h"
 #include "compiler/codegen/llvm/body/reducer.h"
@@ -28,7 +27,7 @@ class LoopEmitter {
         func_(func),
         without_rows_(schedule.row_dim >= 0 ? WithoutRows(func, schedule) : LoopFunc()),
         rows_(rows.rows),
-        row_sums_(RowSums(func)),
+        row_sums_(func),
         emitter_(module, machine, dims, static_cast<std::uint32_t>(func.operands.size())),
         index_(func_.dims.size(), nullptr),
         begin_(func_.dims.size(), nullptr),
@@ -443,7 +442,7 @@ class LoopEmitter {
   const LoopFunc& func_;
   const LoopFunc without_rows_;  // Where the schedule has a row_dim.
   const std::map<std::uint32_t, ScratchRow>& rows_;
-  const std::set<std::uint32_t> row_sums_;
+  const RowSums row_sums_;
   X86Emitter emitter_;
   StageShape shape_;                 // Of the stage being emitted.
   std::vector<Reducer> reducers_;    // Of the stage being emitted.

@@ -4,9 +4,13 @@
 #include <vector>
 
 namespace stoker::codegen {
+namespace {
 
-std::set<std::uint32_t> RowSums(const LoopFunc& func) {
-  std::set<std::uint32_t> sums;
+bool IsZero(const BodyInstr& instr) { return instr.op == BodyOp::kConstant && instr.constant == 0; }
+
+}  // namespace
+
+RowSums::RowSums(const LoopFunc& func) {
   for (const Stage& stage : func.stages) {
     std::vector<bool> is_of_sums;
     for (const BodyInstr& instr : stage.body.instrs) {
@@ -17,12 +21,25 @@ std::set<std::uint32_t> RowSums(const LoopFunc& func) {
     }
     for (const Temporary& kept : stage.temporaries) {
       if (is_of_sums[kept.value]) sums.insert(kept.id);
+      if (IsExponential(stage.body, kept.value)) exponentials.insert(kept.id);
     }
     for (const Reduction& reduction : stage.reductions) {
       if (reduction.kind == Combine::kAdd && !reduction.is_arg) sums.insert(reduction.id);
     }
   }
-  return sums;
+}
+
+bool RowSums::IsExponential(const Body& body, std::uint32_t instr) const {
+  const BodyInstr& value = body.instrs[instr];
+  if (value.op == BodyOp::kInput) return exponentials.contains(value.input);
+  if (value.op != BodyOp::kPointwise || value.dtype != DType::kF32) return false;
+  if (value.pointwise == OpKind::kSelect) {
+    const auto is_one = [&](std::uint32_t arg) {
+      return IsZero(body.instrs[arg]) || IsExponential(body, arg);
+    };
+    return is_one(value.args[1]) && is_one(value.args[2]);
+  }
+  return value.pointwise == OpKind::kExponential || value.pointwise == OpKind::kExponential2;
 }
 
 }  // namespace stoker::codegen

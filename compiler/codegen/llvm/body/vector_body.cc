@@ -8,7 +8,6 @@
 #include "compiler/codegen/llvm/body/pointwise.h"
 #include "compiler/codegen/llvm/math/exp_log.h"
 #include "compiler/ir/same_lanes.h"
-#include "compiler/ir/steps.h"
 
 namespace stoker::codegen {
 namespace {
@@ -215,11 +214,6 @@ LaneValue LoadFrom(KernelEmitter& emitter, const Access& access, const LaneOffse
   return {value, false};
 }
 
-bool MakesWholeNumbers(const BodyInstr& instr) {
-  if (instr.op != BodyOp::kPointwise) return false;
-  return instr.pointwise == OpKind::kConvert ? !IsFloat(instr.dtype) : HasSteps(instr.pointwise);
-}
-
 bool SameLoad(const BodyInstr& x, const BodyInstr& y) {
   return x.op == BodyOp::kLoad && x.access == y.access && x.args == y.args &&
          x.has_predicate == y.has_predicate && x.dtype == y.dtype;
@@ -362,17 +356,12 @@ std::optional<std::uint32_t> VectorBody::OnePlusErfOf(const BodyInstr& instr) co
 bool VectorBody::DividesByRowSum(const BodyInstr& instr) const {
   if (row_sums_ == nullptr || instr.dtype != DType::kF32) return false;
   if (!values_[instr.args[1]].uniform || values_[instr.args[0]].uniform) return false;
-  const auto number = static_cast<std::uint32_t>(&instr - body_.instrs.data());
-  if (std::ranges::any_of(body_.instrs, [&](const BodyInstr& reader) {
-        return MakesWholeNumbers(reader) && std::ranges::count(reader.args, number) != 0;
-      })) {
-    return false;
-  }
+  if (!emitter_.hides_errors() && !row_sums_->IsExponential(body_, instr.args[0])) return false;
   std::vector<std::uint32_t> pending = {instr.args[1]};
   while (!pending.empty()) {
     const BodyInstr& from = body_.instrs[pending.back()];
     pending.pop_back();
-    if (from.op == BodyOp::kInput && row_sums_->contains(from.input)) return true;
+    if (from.op == BodyOp::kInput && row_sums_->sums.contains(from.input)) return true;
     pending.insert(pending.end(), from.args.begin(), from.args.end());
   }
   return false;

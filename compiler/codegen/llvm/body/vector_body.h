@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <vector>
 
+#include "compiler/codegen/llvm/body/row_sums.h"
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/ir/body.h"
 
@@ -31,11 +31,10 @@ using InputFn = llvm::function_ref<LaneValue(const BodyInstr&)>;
 
 class VectorBody {
  public:
-  // `body` and `emitter` must outlive this, and so must `row_sums`, which inputs are sums (RowSums;
-  // null: none), and `hidden_errors`: for each instruction whether it may be off by more than f32
+  // `body` and `emitter` must outlive this, and so must `row_sums`, what inputs are (null: nothing
+  // special), and `hidden_errors`: for each instruction whether it may be off by more than f32
   // shows (KernelEmitter::hides_errors). Null: none may.
-  VectorBody(KernelEmitter& emitter, const Body& body,
-             const std::set<std::uint32_t>* row_sums = nullptr,
+  VectorBody(KernelEmitter& emitter, const Body& body, const RowSums* row_sums = nullptr,
              const std::vector<bool>* hidden_errors = nullptr)
       : emitter_(emitter), body_(body), row_sums_(row_sums), hidden_errors_(hidden_errors) {}
 
@@ -49,9 +48,10 @@ class VectorBody {
 
  private:
   LaneValue Load(const BodyInstr& instr);
-  // A division by what is one value for all lanes and made of a sum in an earlier stage (softmax)
-  // is a multiplication: within 1.5 ulp, where a sum is off by more. Other quotients stay exact:
-  // the largest of a row over itself is 1, and those of which whole numbers are made.
+  // A division by what is one value for all lanes and made of a sum in an earlier stage is a
+  // multiplication, within 1.5 ulp, where that shows nowhere: of exponentials, as softmax has them,
+  // which are off by as much, and of which no quotient is a whole number but by such a sum of one;
+  // and of what is rounded to 16 bits.
   bool DividesByRowSum(const BodyInstr& instr) const;
   llvm::Value* DividedByRowSum(llvm::Value* x, std::uint32_t instr);
   // x where the instruction is 1 + erf(x) and that is one function here.
@@ -61,7 +61,7 @@ class VectorBody {
 
   KernelEmitter& emitter_;
   const Body& body_;
-  const std::set<std::uint32_t>* row_sums_;
+  const RowSums* row_sums_;
   const std::vector<bool>* hidden_errors_;
   Lanes lanes_;
   std::vector<LaneValue> values_;

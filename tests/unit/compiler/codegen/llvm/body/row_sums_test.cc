@@ -33,7 +33,20 @@ TEST(RowSums, SumsAndWhatIsMadeOfThem_NothingElse) {
   second.body.instrs = {Input(0), Input(1), Pointwise(OpKind::kSqrt, {0}),
                         Pointwise(OpKind::kMaximum, {0, 1}), Pointwise(OpKind::kNegate, {3})};
   second.temporaries = {{4, 2, DType::kF32}, {5, 4, DType::kF32}};
-  EXPECT_THAT(RowSums(func), testing::ElementsAre(1, 5));
+  EXPECT_THAT(RowSums(func).sums, testing::ElementsAre(1, 5));
+}
+
+TEST(RowSums, ExponentialsAndWhatIsMasked_NothingElse) {
+  LoopFunc func;
+  Stage& stage = func.stages.emplace_back();
+  stage.body.instrs = {Input(9),
+                       Pointwise(OpKind::kExponential, {0}),
+                       BodyInstr(),
+                       Pointwise(OpKind::kSelect, {0, 1, 2}),
+                       Pointwise(OpKind::kSelect, {0, 1, 0}),
+                       Pointwise(OpKind::kMultiply, {1, 1})};
+  for (std::uint32_t id = 0; id < 6; ++id) stage.temporaries.push_back({id, id, DType::kF32});
+  EXPECT_THAT(RowSums(func).exponentials, testing::ElementsAre(1, 3));
 }
 
 }  // namespace
