@@ -49,9 +49,8 @@ class VectorBody {
  private:
   LaneValue Load(const BodyInstr& instr);
   // A division by what is one value for all lanes and made of a sum in an earlier stage is a
-  // multiplication, within 1.5 ulp, where that shows nowhere: of exponentials, as softmax has them,
-  // which are off by as much, and of which no quotient is a whole number but by such a sum of one;
-  // and of what is rounded to 16 bits.
+  // multiplication, within 1.5 ulp, where that does not show: of exponentials, as softmax has them,
+  // which are off by as much, and of what is rounded to 16 bits next.
   bool DividesByRowSum(const BodyInstr& instr) const;
   llvm::Value* DividedByRowSum(llvm::Value* x, std::uint32_t instr);
   // x where the instruction is 1 + erf(x) and that is one function here.
