@@ -5,7 +5,6 @@
 #include <ranges>
 
 #include "compiler/analysis/op_traits.h"
-#include "compiler/ir/steps.h"
 
 namespace stoker {
 namespace {
@@ -13,11 +12,14 @@ namespace {
 bool Is16BitFloat(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
 bool HasSteps(const Graph& graph, const Node& node) {
+  constexpr OpKind kSteps[] = {OpKind::kSign,    OpKind::kFloor,     OpKind::kCeil,
+                               OpKind::kTrunc,   OpKind::kRemainder, OpKind::kRoundNearestEven,
+                               OpKind::kCompare, OpKind::kIsFinite,  OpKind::kArgReduce};
   if (node.kind == OpKind::kConvert) return !IsFloat(graph.type(node.results[0]).dtype);
-  return HasSteps(node.kind);
+  return std::ranges::find(kSteps, node.kind) != std::end(kSteps);
 }
 
-// By what is in the graph: `round(x, decimals=1)` is made of x * 10.
+// `round(x, decimals=1)` is made of x * 10.
 bool IsByConstants(const Graph& graph, const Node& node) {
   constexpr OpKind kKinds[] = {OpKind::kAdd, OpKind::kSubtract, OpKind::kMultiply, OpKind::kDivide};
   return std::ranges::find(kKinds, node.kind) != std::end(kKinds) &&
