@@ -24,7 +24,7 @@ ELSEWHERE = {
     "export_archive/": "a program of its own",
     "libstoker/gpus_ahead.py": "a thread of its own",
     "lowering/uncompiled/later.py": "a thread of its own",
-    "runtime/cuda_recorder.py": "ends the recording first",
+    "runtime/replays/cuda_recorder.py": "ends the recording first",
     "runtime/gate.py": "lets in who waits, and raises it again",
     "runtime/gpu_memory.py": "called from C, which nothing may pass through",
     "runtime/host_calls.py": "called from C, and raised again behind it",

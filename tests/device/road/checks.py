@@ -198,7 +198,7 @@ def _same_draws(function, x, mode):
 
 def late_capture(device, mode):
     """Dropout's numbers where the stream on which is recorded is behind, but ahead of the first replay's draws."""
-    from stoker.runtime import cuda_recorder
+    from stoker.runtime.replays import cuda_recorder
 
     captured = cuda_recorder._captured
 

@@ -1,6 +1,8 @@
 """What kernels and eager operators are specialized to, of a tensor, and what code may ask of one."""
 
+import math
 import operator
+import sys
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
@@ -65,6 +67,15 @@ def metadata_check(tensors):
 def uses_of(storage):
     """How many tensors hold it, and 1 for the Python object."""
     return torch._C._storage_Use_Count(storage._cdata)
+
+
+def is_held_by(values, place):
+    """Is it the list alone that holds this tensor of its? No variable, and nothing that PyTorch keeps for gradients."""
+    return sys.getrefcount(values[place]) <= 2 and _count_uses(values[place]) == 1
+
+
+# f(tensor): how often PyTorch itself holds it, and 1 for the Python object. Without that nothing is known.
+_count_uses = getattr(torch.Tensor, "_use_count", lambda _: math.inf)
 
 
 def has_memory(value):

@@ -1,6 +1,7 @@
 """What runs segments on a device, and whole programs again."""
 
 from .executable import Executable
+from .profiling import collectors
 
 
 def executable_on(device, handle, segment, on_bind, verifies=False):
@@ -15,6 +16,6 @@ def recorder_on(device, replays):
     """What programs.run_of takes. `replays`: is it asked for?"""
     if not replays or device.type == "cpu":
         return None
-    from .cuda_recorder import Recorder  # Not before it is needed: a start does not wait for it.
+    from .replays.cuda_recorder import Recorder  # Not before it is needed: a start does not wait for it.
 
-    return Recorder(device)
+    return Recorder(device, lambda: bool(collectors))

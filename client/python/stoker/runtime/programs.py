@@ -12,7 +12,7 @@ from ..pytorch.state import in_forward_mode, makes_fakes
 from ..pytorch.tensors import has_memory
 from .gate import Inside
 from .loaded import cannot_start_over
-from .replay import Replayed
+from .replays.replay import Replayed
 from .sizes import by_values
 
 
@@ -106,7 +106,7 @@ def run_of(program, executables, recorder=None, lets_go=False):
 
     def make(values):
         run = _for_sizes(program, executables, values, lets_go)
-        return run if recorder is None else Replayed(run, recorder)
+        return run if recorder is None else Replayed(run, recorder, lets_go)
 
     if not program.symbols:
         return make(())

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from stoker.runtime import cuda_recorder
-from stoker.runtime.replay import NotRecordable
+from stoker.runtime.replays import cuda_recorder
+from stoker.runtime.replays.replay import NotRecordable
 
 GPU = torch.device("meta")
 

@@ -13,6 +13,7 @@ from stoker.libstoker.library import FAILED_PRECONDITION, RESOURCE_EXHAUSTED, St
 from stoker.pytorch import devices
 from stoker.runtime import gpu_memory
 from stoker.runtime.cuda_executable import SizedOnCuda
+from stoker.runtime.replays.lent_memory import Lender, Memory
 
 MB = 1 << 20
 
@@ -181,3 +182,20 @@ def test_steps_are_as_libstoker_takes_them():
         assert isinstance(steps, ctypes.Array) and list(steps) == [4, 9] and count == 2
         assert [turn(number, place) for place in range(count)] == [0, 0]
     assert [each.step for each in taken] == [4, 9]
+
+
+@pytest.mark.parametrize("verifies", [False, True])
+@pytest.mark.parametrize("lends", [(0, 1), (0,), ()])
+def test_what_is_recorded_lies_in_what_it_lets_go_of(monkeypatch, lends, verifies):
+    slots, _ = inputs_of_call()
+    addresses = [tensor.data_ptr() for tensor in slots]
+    memories = [Memory(slots[place].detach().untyped_storage(), 0, [place]) for place in lends]
+    ran = []
+    executable = SimpleNamespace(
+        device=torch.device("cpu"), takes_turns=False, verifies=verifies, last_of_inputs=[0, 1], first_of_outputs=[1, 2],
+        run=lambda arguments: ran.append(list(arguments[4])))
+    with Lender(slots, None).lending():
+        results = sized(executable, monkeypatch)(slots)
+    assert ran == [[result.data_ptr() for result in results]] and len(memories) == len(lends)
+    for place, (address, result) in enumerate(zip(addresses, results)):
+        assert (result.data_ptr() == address) == (place in lends and not verifies)

@@ -1,9 +1,17 @@
 """What runs again as it was recorded: which inputs are copied, which results, and when nothing is recorded."""
 
+import ctypes
+
 import pytest
 import torch
 
-from stoker.runtime.replay import CALLS_OF_SETTLED, LARGE, MAX_RECORDINGS, MAX_WARM_CALLS, Given, NotRecordable, Recording, Replayed
+from stoker.runtime.replays.replay import CALLS_OF_SETTLED, LARGE, MAX_RECORDINGS, MAX_WARM_CALLS, Given, NotRecordable, Recording, Replayed
+
+
+def at_the_place_of(tensor):
+    """Its elements, which may go before this does, as those may that a graph reads."""
+    memory = (ctypes.c_char * tensor.nbytes).from_address(tensor.data_ptr())
+    return torch.frombuffer(memory, dtype=tensor.dtype).view(tensor.shape)
 
 
 class Recorder:
@@ -21,20 +29,30 @@ class Recorder:
     def stream(self):
         return self.current
 
-    def record(self, run, arguments, moving):
+    def record(self, run, arguments, moving, lender=None):
         if self.refusal:
             raise NotRecordable(self.refusal)
         self.recorded.append(set(moving))
         places = {place: torch.empty_like(arguments[place]) for place in moving}
-        given = [places.get(place, argument.view_as(argument)) for place, argument in enumerate(arguments)]
+        given = [places.get(place, at_the_place_of(argument)) for place, argument in enumerate(arguments)]
         made = {}
         results = [made.setdefault(id(result), result.clone()) for result in run(given)]
+        if lender is not None:
+            results = self.placed(lender, arguments, results)
 
         def launch():
             for result, new in zip(results, run(given)):
                 result.copy_(new)
 
-        return Recording(launch, self.current, arguments, places, results)
+        return Recording(launch, self.current, arguments, places, results, lender)
+
+    @staticmethod
+    def placed(lender, arguments, results):
+        """As where a plan reads its inputs in its first step, and names its results later."""
+        lent = lender.place(
+            [(tensor, place, 0) for place, tensor in enumerate(arguments)],
+            [(result.dtype, result.shape, result.stride(), 1) for result in results])
+        return [lent.get(number, result) for number, result in enumerate(results)]
 
 
 class Program:
@@ -187,7 +205,7 @@ def test_results_in_the_memory_of_copied_inputs_are_copies():
     recording = Recording(lambda: None, 0, [torch.zeros(3)], {0: place}, [place[1:]])
     first, = recording.replay([torch.ones(3)], set())
     recording.replay([torch.zeros(3)], set())
-    assert torch.equal(first, torch.ones(2)) and not recording.held_results()
+    assert torch.equal(first, torch.ones(2)) and not recording.held()
 
 
 def test_inputs_that_show_elements_again_and_again_are_copied():

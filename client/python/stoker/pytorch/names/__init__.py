@@ -214,6 +214,7 @@ NAMES = (
         "_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks",
         "_backward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_pre_hooks_with_kwargs")),
     Name("torch:Tensor._version", (WEIGHTS,), "whether a parameter changed in place"),
+    Name("torch:Tensor._use_count", (), "whether anybody else holds what a backward pass is given"),
     Name("torch:UntypedStorage._cdata", (WEIGHTS,), "whether anybody else holds a parameter's memory"),
     *_flags("torch", ("Tensor._base", "Tensor._backward_hooks"), "what code asks of a tensor"),
     Name("torch.utils._pytree:SUPPORTED_NODES", (CAPTURES,), "which classes are taken apart"),

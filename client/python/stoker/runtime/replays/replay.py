@@ -7,19 +7,20 @@ before; of one that somebody does hold, callers get copies from then on.
 
 import torch
 
-from ..base.locks import Turn
-from ..base.log import logger, warn_once
-from ..pytorch.native.addresses import Addresses
-from ..pytorch.tensors import uses_of
-from .profiling import collectors
+from ...base.locks import Turn
+from ...base.log import logger, warn_once
+from ...pytorch.native.addresses import Addresses
+from .lent_memory import Lender, Memory
 
-# Calls that run unrecorded while inputs still move, as they do where other programs have not been recorded yet.
-MAX_WARM_CALLS = 4
+# Calls that run unrecorded while large inputs, or many, still move, as they do where other programs have not been recorded yet.
+MAX_WARM_CALLS, FEW = 4, 4
 # Of one program: each costs what many calls do. An input that has moved after a recording is copied in the next.
 MAX_RECORDINGS = 6
 # A large input that is copied, and has come from the same place in so many calls, is read there from then on: what makes it
 # was recorded later, as the gradient of a loss is. Where it moves again it is copied for good.
 CALLS_OF_SETTLED, LARGE = 8, 1 << 20  # Bytes.
+# Results of one element are copied at once, where they are so few: the loss of a step is still there in the next.
+MAX_NUMBERS = 4
 
 
 class NotRecordable(Exception):
@@ -27,11 +28,13 @@ class NotRecordable(Exception):
 
 
 class Replayed:
-    """A function of a list of inputs, as `run`. `recorder`: a cuda_recorder.Recorder."""
+    """A function of a list of inputs, as `run`. `recorder`: a cuda_recorder.Recorder. `lets_go`: whoever calls holds most of
+    what is in the list for nothing else, so that results may lie there."""
 
-    def __init__(self, run, recorder):
+    def __init__(self, run, recorder, lets_go=False):
         self._run = run
         self._recorder = recorder
+        self._borrows = lets_go
         self._turn = Turn()
         self._reason = None  # Why nothing is recorded any more.
         self._calls = 0
@@ -43,7 +46,7 @@ class Replayed:
         self._recording = None
 
     def __call__(self, arguments):
-        if self._reason is not None or collectors or self._recorder.is_busy() or self._turn.is_taken():
+        if self._reason is not None or self._recorder.is_busy() or self._turn.is_taken():
             return self._run(arguments)
         try:
             return self._recorded_or_run(arguments)
@@ -51,17 +54,32 @@ class Replayed:
             self._turn.end()
 
     def _recorded_or_run(self, arguments):
+        self._leave_what_is_held()
         recording = self._recording
-        if recording is not None:
-            held = recording.held_results() - self._kept
-            if held:
-                self._kept |= held
-                self._recording = recording = None  # What is held stays as it is; the next recording has memory of its own.
         if recording is None or not recording.fits(arguments, self._recorder.stream()) or self._has_settled(recording):
             recording = self._new_recording(arguments)
-            if recording is None:
-                return self._run(arguments)
+        elif not recording.may_overwrite(arguments):
+            self.give_back(for_good=True)
+            recording = None
+        if recording is None:
+            return self._run(arguments)
         return recording.replay(arguments, self._kept)
+
+    def _leave_what_is_held(self):
+        """What is held stays as it is; the next recording has memory of its own. Where others' results were guests in it, these
+        may be what is held: they come no more."""
+        held = [] if self._recording is None else self._recording.held()
+        held = [memory for memory in held if not memory.numbers <= self._kept]
+        for memory in held:
+            if not memory.call_in(for_good=True):
+                self._kept |= memory.numbers
+        if held:
+            self._end_recording()
+
+    def give_back(self, for_good):
+        """Results lie no more, or `for_good` never again, in others' memory."""
+        self._borrows = self._borrows and not for_good
+        self._recording = None
 
     def _has_settled(self, recording):
         """Is it worth a recording, without a copy of what used to move?"""
@@ -78,26 +96,43 @@ class Replayed:
         self._calls += 1
         if before is None or len(before) != len(arguments):
             return None
-        moved = {place for place, (was, now) in enumerate(zip(before, self._addresses)) if was != now}
         if self._recording is not None:
             moved = self._recording.moved(arguments)
-        elif moved - self._moving and self._calls < MAX_WARM_CALLS:
+        else:
+            moved = {place for place, (was, now) in enumerate(zip(before, self._addresses)) if was != now}
+        # What lies in memory of a recording stays there, but for one that did not last.
+        if self._recordings <= MAX_RECORDINGS // 2:
+            moved = {place for place in moved if Memory.of(arguments[place]) is None}
+        if self._recording is None and self._calls < MAX_WARM_CALLS and _are_much(arguments, moved - self._moving):
             return None
         if self._recordings == MAX_RECORDINGS:
             return self._give_up(f"inputs have moved, or results were held, after each of {MAX_RECORDINGS} recordings")
         self._recordings += 1
         self._moving |= moved
-        self._recording = None  # Its memory is free for the next.
+        self._end_recording()  # Its memory is free for the next.
+        lender = Lender(arguments, self) if self._borrows else None
         try:
-            self._recording = self._recorder.record(self._run, arguments, self._moving)
+            self._recording = self._recorder.record(self._run, arguments, self._moving, lender)
         except NotRecordable as error:
             return self._give_up(str(error))
         return self._recording
 
+    def _end_recording(self):
+        if self._recording is not None:
+            self._recording.call_in()
+            self._recording = None
+
     def _give_up(self, reason):
-        self._reason, self._recording = reason, None
+        self._end_recording()
+        self._reason = reason
         warn_once(("replay", reason), "reduce-overhead: a graph runs without a CUDA graph: %s.", reason)
         return None
+
+
+def _are_much(arguments, places):
+    """To copy in each call."""
+    return len(places) > FEW or any(
+        isinstance(arguments[place], torch.Tensor) and arguments[place].nbytes >= LARGE for place in places)
 
 
 def _address(argument):
@@ -106,9 +141,10 @@ def _address(argument):
 
 class Recording:
     """What was recorded of one call on one stream. `launch` runs it; `places`: {place of an input that is copied: where
-    to}; `results`: what it gives, each time at the same place, or the place of an input as a Given."""
+    to}; `results`: what it gives, each time at the same place, or the place of an input as a Given; `lender`: who lent memory
+    for some of them."""
 
-    def __init__(self, launch, stream, arguments, places, results):
+    def __init__(self, launch, stream, arguments, places, results, lender=None):
         self._launch = launch
         self._stream = stream
         still = [place for place in range(len(arguments)) if place not in places]
@@ -124,13 +160,11 @@ class Recording:
         # Where elements are one and the same, a tensor that lies otherwise is not what was recorded.
         self._overlapping = [(place, target.stride()) for place, target, extent in self._copied if extent is not None]
         self._results = results
-        copies = {tensor.untyped_storage().data_ptr() for tensor in places.values()}
-        # Of results that lie where inputs are copied to, each call makes copies.
-        self._shown = {
-            number for number, result in enumerate(results)
-            if isinstance(result, torch.Tensor) and result.untyped_storage().data_ptr() in copies}
-        self._storages = _storages_of(
-            {number: result for number, result in enumerate(results) if number not in self._shown})
+        tensors = {number: result for number, result in enumerate(results) if isinstance(result, torch.Tensor)}
+        self._shown = _copied_always(tensors, places)
+        own = {number: result for number, result in tensors.items() if number not in self._shown and result.numel()}
+        self._loans = [] if lender is None else lender.settle(own)
+        self._memories = _memories_of(own)
         places_of = {}  # Of a result that is given twice it is one tensor, as where nothing is recorded.
         self._firsts = [places_of.setdefault(id(result), number) for number, result in enumerate(results)]
         logger.info("recorded a CUDA graph: %d inputs stay, %d are copied", len(self._still), len(self._copied))
@@ -155,10 +189,17 @@ class Recording:
         """Places of large inputs that are copied from the same place all the time."""
         return {place for place, _, calls in self._sources if calls >= CALLS_OF_SETTLED}
 
-    def held_results(self):
-        """Places of those that whoever got them still has."""
-        return {
-            number for storage, own, numbers in self._storages if uses_of(storage) > own + 1 for number in numbers}
+    def held(self):
+        """Memory with results that whoever got them still has."""
+        return [memory for memory in self._memories if memory.holders()]
+
+    def call_in(self):
+        for memory in self._memories:
+            memory.call_in(for_good=False)
+
+    def may_overwrite(self, arguments):
+        """Does nobody but this call need the memory that was lent for results?"""
+        return all(loan.is_good(arguments) for loan in self._loans)
 
     def replay(self, arguments, kept):
         """`kept`: places of results of which copies are given."""
@@ -217,13 +258,19 @@ class Given:
         self.place = place
 
 
-def _storages_of(results):
-    """[(storage, how many tensors the results in it are, their places)]"""
+def _copied_always(results, places):
+    """Numbers of results of which each call makes copies: those that lie where inputs are copied to, and a few numbers."""
+    copies = {tensor.untyped_storage().data_ptr() for tensor in places.values()}
+    shown = {number for number, result in results.items() if result.untyped_storage().data_ptr() in copies}
+    numbers = {number for number, result in results.items() if result.numel() == 1}
+    return shown | numbers if len(numbers) <= MAX_NUMBERS else shown
+
+
+def _memories_of(results):
     found = {}
     for number, result in results.items():
-        if isinstance(result, torch.Tensor) and result.numel():
-            storage = result.untyped_storage()
-            found.setdefault(storage.data_ptr(), (storage, set(), []))
-            found[storage.data_ptr()][1].add(id(result))
-            found[storage.data_ptr()][2].append(number)
-    return [(storage, len(tensors), numbers) for storage, tensors, numbers in found.values()]
+        storage = result.untyped_storage()
+        found.setdefault(storage.data_ptr(), (storage, set(), []))
+        found[storage.data_ptr()][1].add(id(result))
+        found[storage.data_ptr()][2].append(number)
+    return [Memory(storage, len(tensors), numbers) for storage, tensors, numbers in found.values()]

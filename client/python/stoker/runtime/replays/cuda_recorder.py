@@ -1,16 +1,18 @@
 """Records what a program gives a GPU to do, as a CUDA graph."""
 
+import contextlib
 import warnings
 
 import torch
 
-from ..base.locks import ProcessLock
-from ..base.signals import let_through
-from ..pytorch import devices
-from ..pytorch.only_there import OnlyThere
+from ...base.locks import ProcessLock
+from ...base.signals import let_through
+from ...pytorch import devices
+from ...pytorch.only_there import OnlyThere
 from .replay import Given, NotRecordable, Recording
 
 _lock = ProcessLock()
+_UNUSED = 64 << 20  # Bytes. As many that nothing uses go back to the driver: a recording has none of them.
 # (device, stream) -> the pool of all that is recorded there, and an empty graph that keeps the pool while nothing else does.
 # What runs there runs in order: memory between kernels is shared.
 _pools = {}
@@ -18,26 +20,29 @@ _streams = {}  # Device -> the stream on which is recorded.
 
 
 class Recorder:
-    def __init__(self, device):
+    def __init__(self, device, is_profiled=lambda: False):
         self._device = device
+        self._is_profiled = is_profiled
 
     def is_busy(self):
-        """Does the caller record this itself?"""
-        return devices.is_capturing()
+        """Does the caller record this itself, or look at single kernels?"""
+        return self._is_profiled() or devices.is_capturing()
 
     def stream(self):
         """What runs on another stream may run at the same time, and shares no memory."""
         return devices.stream_of(self._device)
 
-    def record(self, run, arguments, moving):
-        """A Recording of run(arguments). `moving`: places of inputs to be copied. NotRecordable says what is in the way."""
-        with _lock(), torch.inference_mode(False), torch.no_grad():
+    def record(self, run, arguments, moving, lender=None):
+        """A Recording of run(arguments). `moving`: places of inputs to be copied; `lender`: of memory for results. NotRecordable
+        says what is in the way."""
+        lending = contextlib.nullcontext() if lender is None else lender.lending()
+        with _lock(), torch.inference_mode(False), torch.no_grad(), lending:
             try:
-                return self._recorded(run, arguments, moving)
+                return self._recorded(run, arguments, moving, lender)
             except torch.OutOfMemoryError as error:  # Of what a recording has beside what a call has.
                 raise NotRecordable(_line_of(error)) from error
 
-    def _recorded(self, run, arguments, moving):
+    def _recorded(self, run, arguments, moving, lender):
         device = self._device
         places, numbers = {}, []
         for place, argument in enumerate(arguments):
@@ -55,13 +60,15 @@ class Recorder:
         graph, results = self._capture(run, given, OnlyThere(device, numbers))
         known = {id(tensor): place for place, tensor in enumerate(given) if isinstance(tensor, torch.Tensor)}
         results = [Given(known[id(result)]) if id(result) in known else result for result in results]
-        return Recording(graph.replay, self.stream(), arguments, places, results)
+        return Recording(graph.replay, self.stream(), arguments, places, results, lender)
 
     def _capture(self, run, arguments, only_there):
         device = self._device
         with torch.cuda.device(device):
             stream = _streams.get(device) or _streams.setdefault(device, torch.cuda.Stream(device))
             torch.cuda.synchronize(device)
+            if torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device) >= _UNUSED:
+                torch.cuda.empty_cache()
             key, caller = (device, devices.stream_of(device)), torch.cuda.current_stream(device)
             with torch.cuda.stream(stream):
                 if key not in _pools:

@@ -1,0 +1,151 @@
+"""Where results of recordings lie, and what else may lie there: a backward pass gives its gradients at the same places in every
+call, each of them in what the forward pass had kept and nothing reads any more."""
+
+import contextlib
+import math
+import threading
+import weakref
+from typing import NamedTuple
+
+import torch
+
+from ...pytorch.tensors import is_held_by, uses_of
+
+_ALIGNMENT = 512  # Of what lies within other memory, as PyTorch's allocator has it.
+_LARGE = 1 << 20  # Bytes; smaller results are not looked at.
+
+
+class Memory:
+    """A storage with results of a recording, at the same place in every call. Once a call has let go of what lies there, results
+    of another recording may, until this one runs again: they are its guests."""
+
+    _known = weakref.WeakValueDictionary()  # By address.
+
+    def __init__(self, storage, own, numbers):
+        """`own`: how many tensors of the recording lie there, those with these `numbers`."""
+        self.numbers = frozenset(numbers)
+        self.storage = storage
+        self._own = own + 1  # And the Python object.
+        self._guests = []
+        self._borrowers = weakref.WeakSet()
+        if storage.data_ptr():
+            self._known.setdefault(storage.data_ptr(), self)
+
+    @classmethod
+    def of(cls, value):
+        """That in which the value lies, if it is a tensor and in any."""
+        return cls._known.get(value.untyped_storage().data_ptr()) if isinstance(value, torch.Tensor) else None
+
+    def holders(self):
+        """How many tensors that callers have lie there."""
+        return uses_of(self.storage) - self._own - len(self._guests)
+
+    def take_in(self, guests, borrower):
+        self._guests += guests
+        self._borrowers.add(borrower)
+
+    def call_in(self, for_good):
+        """Guests go, and come no more if it is `for_good`. Were there any?"""
+        for borrower in list(self._borrowers):
+            borrower.give_back(for_good)
+        return bool(self._guests)
+
+
+class Lender:
+    """What `borrower`'s recording may put results in: memory of other recordings, where nobody holds what lies there but the list of
+    arguments."""
+
+    _of_threads = threading.local()
+
+    def __init__(self, arguments, borrower):
+        self._borrower = borrower
+        places = {}
+        for place, argument in enumerate(arguments):
+            memory = Memory.of(argument)
+            if memory is not None:
+                places.setdefault(memory, []).append(place)
+        del argument
+        self._offered = {
+            memory: places_of for memory, places_of in places.items() if _are_alone(memory, arguments, places_of)}
+        self._taken = {}  # As offered, and with what now lies there: it is not lent twice.
+
+    @classmethod
+    def of_thread(cls):
+        return getattr(cls._of_threads, "lender", None)
+
+    @contextlib.contextmanager
+    def lending(self):
+        """While whatever runs on this thread is recorded."""
+        self._of_threads.lender = self
+        try:
+            yield
+        finally:
+            self._of_threads.lender = None
+
+    def place(self, read, outputs):
+        """{number of an output: a tensor for it}. `read`: (tensor, place among the arguments, the last step that reads it) of each
+        that is let go of; `outputs`: (dtype, shape, strides, the first step that names it)."""
+        last, seen = {}, {}
+        for tensor, place, step in read:
+            memory = Memory.of(tensor)
+            if memory in self._offered:
+                last[memory] = max(step, last.get(memory, -1))
+                seen.setdefault(memory, set()).add(place)
+        free = {
+            memory: (memory.storage.nbytes(), step) for memory, step in last.items()
+            if seen[memory] == set(self._offered[memory])}
+        sizes = [dtype.itemsize * math.prod(shape) for dtype, shape, _, _ in outputs]
+        found = {}
+        for number, (memory, offset) in places_within(free, sizes, [first for *_, first in outputs]).items():
+            dtype, shape, strides, _ = outputs[number]
+            found[number] = torch.empty(0, dtype=dtype, device=memory.storage.device).set_(
+                memory.storage, offset // dtype.itemsize, shape, strides)
+            if memory in self._offered:
+                self._taken[memory] = self._offered.pop(memory)
+        return found
+
+    def settle(self, results):
+        """Loans of what lies in others' memory of `results`, {number: tensor}, which are taken out."""
+        loans = []
+        for memory, places in self._taken.items():
+            address = memory.storage.data_ptr()
+            there = [number for number, result in results.items() if result.untyped_storage().data_ptr() == address]
+            guests = list({id(results[number]): results.pop(number) for number in there}.values())
+            memory.take_in(guests, self._borrower)
+            loans.append(Loan(weakref.ref(memory), places))
+        return loans
+
+
+class Loan(NamedTuple):
+    memory: object  # A weak reference.
+    places: list  # Of the arguments in it.
+
+    def is_good(self, arguments):
+        """May what lies there be overwritten once more?"""
+        memory = self.memory()
+        return memory is not None and _are_alone(memory, arguments, self.places)
+
+
+def _are_alone(memory, arguments, places):
+    """Is there nothing else of callers in it, and does nobody else hold these arguments?"""
+    return memory.holders() == len(places) and all(is_held_by(arguments, place) for place in places)
+
+
+def places_within(free, sizes, firsts):
+    """{number: (key, offset)} of those outputs that fit in memory which is read no more when they are made. `free`: {key: (bytes, the
+    last step that reads it)}; `sizes`, `firsts`: bytes of each output, and the first step that names it."""
+    used = dict.fromkeys(free, 0)
+    found = {}
+    in_order = sorted(range(len(sizes)), key=lambda number: (firsts[number], -sizes[number], number))
+    for number in in_order:
+        size, first = sizes[number], firsts[number]
+        if size < _LARGE or first <= 0:
+            continue
+        fitting = [
+            (room - used[key], place, key) for place, (key, (room, last)) in enumerate(free.items())
+            if last < first and room - used[key] >= size]
+        if fitting:
+            *_, key = min(fitting)
+            found[number] = key, used[key]
+            used[key] += math.ceil(size / _ALIGNMENT) * _ALIGNMENT
+    return found
