@@ -8,10 +8,13 @@ import torch
 from stoker.runtime.replays.replay import CALLS_OF_SETTLED, LARGE, MAX_RECORDINGS, MAX_WARM_CALLS, Given, NotRecordable, Recording, Replayed
 
 
-def at_the_place_of(tensor):
-    """Its elements, which may go before this does, as those may that a graph reads."""
-    memory = (ctypes.c_char * tensor.nbytes).from_address(tensor.data_ptr())
-    return torch.frombuffer(memory, dtype=tensor.dtype).view(tensor.shape)
+def at_the_place_of(value):
+    """A tensor's elements, which may go before this does, as those may that a graph reads."""
+    if not isinstance(value, torch.Tensor) or not value.numel():
+        return value
+    extent = 1 + sum(stride * (size - 1) for stride, size in zip(value.stride(), value.shape))
+    memory = (ctypes.c_char * (extent * value.element_size())).from_address(value.data_ptr())
+    return torch.frombuffer(memory, dtype=value.dtype).as_strided(value.shape, value.stride())
 
 
 class Recorder:
@@ -19,6 +22,7 @@ class Recorder:
 
     def __init__(self):
         self.recorded = []  # Places that are copied, for each recording.
+        self.lent = set()  # Addresses of the memory in which results of the last one were placed.
         self.busy = False
         self.current = 7
         self.refusal = None
@@ -36,22 +40,27 @@ class Recorder:
         places = {place: torch.empty_like(arguments[place]) for place in moving}
         given = [places.get(place, at_the_place_of(argument)) for place, argument in enumerate(arguments)]
         made = {}
-        results = [made.setdefault(id(result), result.clone()) for result in run(given)]
+        results = [
+            made.setdefault(id(result), result.clone()) if isinstance(result, torch.Tensor) else result
+            for result in run(list(given))]
         if lender is not None:
             results = self.placed(lender, arguments, results)
 
         def launch():
-            for result, new in zip(results, run(given)):
-                result.copy_(new)
+            for result, new in zip(results, run(list(given))):
+                if isinstance(result, torch.Tensor):
+                    result.copy_(new)
 
         return Recording(launch, self.current, arguments, places, results, lender)
 
-    @staticmethod
-    def placed(lender, arguments, results):
+    def placed(self, lender, arguments, results):
         """As where a plan reads its inputs in its first step, and names its results later."""
-        lent = lender.place(
-            [(tensor, place, 0) for place, tensor in enumerate(arguments)],
-            [(result.dtype, result.shape, result.stride(), 1) for result in results])
+        numbers = [number for number, result in enumerate(results) if isinstance(result, torch.Tensor)]
+        found = lender.place(
+            [(tensor, place, 0) for place, tensor in enumerate(arguments) if isinstance(tensor, torch.Tensor)],
+            [(results[number].dtype, results[number].shape, results[number].stride(), 1) for number in numbers])
+        lent = {numbers[place]: tensor for place, tensor in found.items()}
+        self.lent = {tensor.untyped_storage().data_ptr() for tensor in lent.values()}
         return [lent.get(number, result) for number, result in enumerate(results)]
 
 
