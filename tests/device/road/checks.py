@@ -18,11 +18,11 @@ import torch
 from torch.nn import functional as F
 
 import stoker
+from device.road.calls import CALLS, late_capture, require, side_stream
 from device.road.compare import WIDER, compare, compiled, errors_of, full_precision, judge, tensors
 from device.road.images import IMAGES
 from device.road.sizes import cases_of_sizes, cases_of_training
 from device.road.workloads import MODELS
-from stoker.runtime import gpu_memory
 
 DRAWS = 5
 
@@ -161,182 +161,6 @@ def check_small(name, dtype, device, training, mode):
     return compare(tensors(faster(*inputs)), tensors(function(*inputs)), tensors(function(*wide)), dtype)
 
 
-# ---- What calls do to each other --------------------------------------------------------------------
-
-
-def _require(condition, what):
-    if not condition:
-        raise AssertionError(what)
-    return 0.0, 0.0, ""
-
-
-def indices(device, mode):
-    table, places = torch.randn(50, 16, device=device), torch.tensor([3, 49, 0], device=device)
-    return _require(torch.equal(
-        compiled(lambda t, i: F.embedding(i, t) * 2, mode=mode)(table, places), F.embedding(places, table) * 2), "another row")
-
-
-def _drawn(x):
-    return F.dropout(F.dropout(x + 1, 0.3) * 2, 0.1) + torch.rand_like(x)
-
-
-def dropout(device, mode):
-    """The same numbers as eager's, in every call."""
-    return _same_draws(_drawn, torch.randn(1000, 77, device=device), mode)
-
-
-def _same_draws(function, x, mode):
-    faster = compiled(function, mode=mode)
-    torch.manual_seed(5)
-    expected = [function(x) for _ in range(6)]
-    torch.manual_seed(5)
-    found = [faster(x) for _ in range(6)]
-    for number, (one, other) in enumerate(zip(found, expected)):
-        _require(torch.allclose(one, other, rtol=1e-6, atol=1e-6), f"other numbers in call {number}")
-    return 0.0, 0.0, ""
-
-
-def late_capture(device, mode):
-    """Dropout's numbers where the stream on which is recorded is behind, but ahead of the first replay's draws."""
-    from stoker.runtime.replays import cuda_recorder
-
-    captured = cuda_recorder._captured
-
-    def behind(*arguments):
-        torch.cuda._sleep(1 << 25)  # Some 20 ms; the products take ten times as long.
-        return captured(*arguments)
-
-    def products_first(x):
-        y = x
-        for _ in range(8):
-            y = (y @ x).tanh()
-        return _drawn(x + 0 * y)
-
-    cuda_recorder._captured = behind
-    try:
-        return _same_draws(products_first, torch.randn(8192, 8192, device=device), mode)
-    finally:
-        cuda_recorder._captured = captured
-
-
-def kept_results(device, mode):
-    """Results stay what they were, whatever later calls do."""
-    faster = compiled(lambda x: (x + 1).softmax(-1), mode=mode)
-    inputs = [torch.randn(64, 333, device=device) for _ in range(8)]
-    found = [faster(x) for x in inputs]
-    for number, (result, x) in enumerate(zip(found, inputs)):
-        _require(torch.allclose(result, (x + 1).softmax(-1), atol=1e-6), f"the result of call {number} has changed")
-    return 0.0, 0.0, ""
-
-
-def side_by_side(device, mode):
-    """Products that need nothing of each other, which the branches of a CUDA graph compute at once: the same bits in every call."""
-    def function(x, g, *weights):
-        query, key, value = ((x + 1) @ weight for weight in weights)
-        back = g @ weights[0].t()
-        return (query * key.tanh() + value) @ weights[1], query.t() @ g, x.t() @ back, back.sum(0)
-
-    faster, plain = compiled(function, mode=mode), compiled(function)
-    for dtype in (torch.float32, torch.bfloat16):
-        weights = [torch.randn(512, 512, device=device).to(dtype) / 16 for _ in range(3)]
-        for number in range(40):
-            x, g = (torch.randn(384, 512, device=device).to(dtype) for _ in range(2))
-            for found, expected in zip(faster(x, g, *weights), plain(x, g, *weights), strict=True):
-                _require(torch.equal(found, expected), f"{dtype}: other numbers in call {number}")
-    return 0.0, 0.0, ""
-
-
-def moving_inputs(device, mode):
-    model = torch.nn.Linear(64, 64, device=device)
-    faster = compiled(model, mode=mode)
-    with torch.no_grad():
-        for number in range(12):
-            x = torch.randn(32, 64, device=device)
-            _require(torch.allclose(faster(x), model(x), atol=1e-5), f"call {number} differs")
-            model.weight.mul_(0.9)  # In place.
-            if number == 6:
-                model.weight = torch.nn.Parameter(model.weight.clone() + 0.1)  # Elsewhere.
-    return 0.0, 0.0, ""
-
-
-def side_stream(device, mode):
-    faster, stream = compiled(lambda x: (x * 2).sum(-1), mode=mode), torch.cuda.Stream()
-    for _ in range(6):
-        x = torch.randn(512, 4096, device=device)
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            result = faster(x)
-        torch.cuda.current_stream().wait_stream(stream)
-        _require(torch.allclose(result, (x * 2).sum(-1), rtol=1e-4, atol=1e-3), "another sum")
-    return 0.0, 0.0, ""
-
-
-def training_loop(device, mode):
-    """Losses of ten steps, beside eager's."""
-    def losses(wrap):
-        torch.manual_seed(3)
-        model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 8)).to(device)
-        optimizer, run = torch.optim.AdamW(model.parameters(), lr=1e-2), wrap(model)
-        x, y = torch.randn(32, 64, device=device), torch.randn(32, 8, device=device)
-        found = []
-        for _ in range(10):
-            optimizer.zero_grad()
-            loss = F.mse_loss(run(x), y)
-            loss.backward()
-            optimizer.step()
-            found.append(loss.item())
-        return torch.tensor(found)
-
-    expected, found = losses(lambda model: model), losses(lambda model: compiled(model, mode=mode))
-    return _require(torch.allclose(found, expected, rtol=1e-4), f"{found} where eager has {expected}")
-
-
-def backward_in_turns(device, mode):
-    """Gradients that are made, and what layers kept let go of, while the backward pass runs; not where it will run again."""
-    layers, width, rows = 12, 1024, 4096
-    model = torch.nn.Sequential(*[
-        layer for _ in range(layers) for layer in (torch.nn.Linear(width, width), torch.nn.GELU())]).to(device)
-    x = torch.randn(rows, width, device=device)
-
-    def gradients(loss, **keywords):
-        model.zero_grad(set_to_none=True)
-        loss.backward(**keywords)
-        return [parameter.grad for parameter in model.parameters()]
-
-    def require_same(found, where):
-        worst = max(((a - b).norm() / b.norm()).item() for a, b in zip(found, expected))
-        _require(worst < 1e-3, f"gradients {where} off by {worst}")
-
-    def most_in_steps(run):
-        for _ in range(6):
-            gradients(run(x).square().mean())
-        if device.type == "cpu":
-            return 0
-        torch.cuda.reset_peak_memory_stats(device)
-        before = torch.cuda.memory_allocated(device)
-        gradients(run(x).square().mean())
-        return torch.cuda.max_memory_allocated(device) - before
-
-    expected, run = gradients(model(x).square().mean()), compiled(model, mode=mode)
-    for repeats in (0, 2, 0):
-        loss = run(x).square().mean()
-        for _ in range(repeats):
-            require_same(gradients(loss, retain_graph=True), "of a graph that is kept")
-        require_same(gradients(loss), "")
-    with torch.autograd.graph.saved_tensors_hooks(lambda kept: kept.clone(), lambda kept: kept):
-        require_same(gradients(run(x).square().mean()), "with hooks")
-    in_turns, worth = most_in_steps(run), gpu_memory.WORTH
-    gpu_memory.WORTH = 1 << 60
-    try:
-        torch._dynamo.reset()
-        at_once = most_in_steps(compiled(model, mode=mode))
-    finally:
-        gpu_memory.WORTH = worth
-    print(f"        {in_turns >> 20} MiB, at once {at_once >> 20}", flush=True)
-    _require(device.type == "cpu" or mode is not None or at_once - in_turns > 20 << 20, f"{in_turns} bytes, {at_once} at once")
-    return 0.0, 0.0, ""
-
-
 # The largest errors of compiler/NUMERICS.md, in units in the last place: (on CPUs, on GPUs)
 FUNCTIONS = {"exp": (1.05, 2.25), "exp2": (1.05, 1.05), "sigmoid": (2.5, 4), "tanh": (5.5, 6), "erf": (6, 6.5), "erfc": (6, 6.5),
              "log": (1, 1), "log2": (1.8, 1.8), "rsqrt": (1.5, 1.5), "sqrt": (0.5, 0.5)}
@@ -357,7 +181,7 @@ def every_float(device, mode):
                 worst[name] = max(worst[name], _largest_ulps(found.double(), exact))
     print("        " + ", ".join(f"{name} {ulps:.3f}" for name, ulps in worst.items()), flush=True)
     bounds = {name: bound[device.type == "cuda"] for name, bound in FUNCTIONS.items()}
-    return _require(all(worst[name] <= bound for name, bound in bounds.items()), f"{worst} where {bounds} is stated")
+    return require(all(worst[name] <= bound for name, bound in bounds.items()), f"{worst} where {bounds} is stated")
 
 
 def _largest_ulps(found, exact):
@@ -413,13 +237,13 @@ def convolutions_fused(device, mode, rank=2, dtype=torch.bfloat16):
             wider = copy.deepcopy(model).float()(x.float())
         for number, (mine, theirs) in enumerate(zip(found, eager)):
             same = all(torch.equal(test(mine), test(theirs)) for test in (torch.isnan, torch.isposinf, torch.isneginf))
-            _require(same, f"NaN or infinities of tensor {number} lie otherwise, with {value} in the image")
+            require(same, f"NaN or infinities of tensor {number} lie otherwise, with {value} in the image")
         worst = max(worst, compare(found, eager, wider, dtype), key=lambda each: each[0])
         if worst[2]:
             return worst
     counted = {name: stoker.counters().get(name, 0) - before.get(name, 0) for name in ("convolutions_fused", "convolutions_in_steps")}
     print(f"        {counted}", flush=True)
-    _require(device.type == "cpu" or counted["convolutions_in_steps"] == 0, f"{counted}: some are computed in steps")
+    require(device.type == "cpu" or counted["convolutions_in_steps"] == 0, f"{counted}: some are computed in steps")
     return worst
 
 
@@ -432,7 +256,7 @@ def convolutions_repeat(device, mode):
         faster = compiled(model, mode=mode)
         with torch.no_grad():
             first = [result.clone() for result in faster(x)]
-            return _require(all(
+            return require(all(
                 torch.equal(one, other) for _ in range(20) for one, other in zip(first, faster(x))), "another result")
     finally:
         torch.backends.cudnn.deterministic = False
@@ -497,15 +321,10 @@ def convolutions_recorded(device, mode):
         thread.start()
     for thread in threads:
         thread.join()
-    _require(not errors, f"a thread: {errors[:1]}")
+    require(not errors, f"a thread: {errors[:1]}")
     recorded = stoker.counters().get("convolutions_recorded", 0) - before
     print(f"        {recorded} recorded", flush=True)
-    return _require(mode is not None or recorded >= 1, f"{recorded} convolutions were recorded")
-
-
-CALLS = {function.__name__: function for function in (
-    indices, dropout, late_capture, kept_results, side_by_side, moving_inputs, side_stream, training_loop,
-    backward_in_turns)}
+    return require(mode is not None or recorded >= 1, f"{recorded} convolutions were recorded")
 
 
 # ---- Running ----------------------------------------------------------------------------------------

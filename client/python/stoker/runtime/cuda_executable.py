@@ -15,7 +15,7 @@ from . import gpu_memory
 from .laid_out import as_laid_out, buffer_of, require_memory, taker, with_strides
 from .loaded import Loaded
 from .profiling import collectors
-from .replays.lent_memory import Lender
+from .replays.lent_memory import Ahead
 
 _pointer = torch.Tensor.data_ptr
 
@@ -95,9 +95,9 @@ class SizedOnCuda:
         if turns and self._executable.takes_turns:
             buffers = self._run_in_turns(turns, pointers, kept, slots, within)
         else:
-            lent = self._lent(kept)
+            ahead = Ahead.of(self)
             buffers = [
-                lent[number] if number in lent else self._buffer_of(output) for number, output in enumerate(self._outputs)]
+                ahead[number] if number in ahead else self._buffer_of(output) for number, output in enumerate(self._outputs)]
             self._executable.run(self._arguments(pointers, self._results_in(buffers, within)))
         return [
             buffer if layout.order is not None else with_strides(buffer, layout)
@@ -107,17 +107,16 @@ class SizedOnCuda:
         dtype, _, shape, strides = output
         return torch.empty_strided(shape, strides, dtype=dtype, device=self._device)
 
-    def _lent(self, given):
-        """Of outputs, those buffers in memory that what is recorded now may overwrite. `given`: see _find_turns()."""
-        lender = Lender.of_thread() if self._lets_go else None
-        executable = self._executable
-        if lender is None or executable.verifies:
-            return {}
-        last, first = executable.last_of_inputs, executable.first_of_outputs
-        read = [
-            (tensor, slot, last[place]) for tensor, (place, slot, *_) in zip(given, self._others) if slot in self._lets_go]
-        return lender.place(
-            read, [(dtype, shape, strides, step) for (dtype, _, shape, strides), step in zip(self._outputs, first)])
+    def make_ahead(self, numbers, lender=None):
+        """{number: what it is to be written to} of these outputs, for a recording. `lender`: of memory that it may overwrite."""
+        executable, lent = self._executable, {}
+        if lender is not None and self._lets_go and not executable.verifies:
+            last, first = executable.last_of_inputs, executable.first_of_outputs
+            read = [(slot, last[place]) for place, slot, *_ in self._others if slot in self._lets_go]
+            lent = lender.place(read, {
+                number: (dtype, shape, strides, first[number])
+                for number, (dtype, _, shape, strides) in enumerate(self._outputs) if number in numbers})
+        return {number: lent[number] if number in lent else self._buffer_of(self._outputs[number]) for number in numbers}
 
     def _results_in(self, buffers, within):
         """Their addresses, and that of what is said of indices."""

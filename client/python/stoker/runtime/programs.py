@@ -105,8 +105,8 @@ def run_of(program, executables, recorder=None, lets_go=False):
     which may be emptied while the program runs."""
 
     def make(values):
-        run = _for_sizes(program, executables, values, lets_go)
-        return run if recorder is None else Replayed(run, recorder, lets_go)
+        run, makers = _for_sizes(program, executables, values, lets_go)
+        return run if recorder is None else Replayed(run, recorder, makers, lets_go)
 
     if not program.symbols:
         return make(())
@@ -114,18 +114,28 @@ def run_of(program, executables, recorder=None, lets_go=False):
 
 
 def _for_sizes(program, executables, values, lets_go):
+    """(what runs, [(a segment's executable, the numbers of its outputs that the program gives)])"""
     program = program.at(values)
     drops = _drops(program)
     segments = [(step, gone) for step, gone in zip(program.steps, drops) if isinstance(step, Segment)]
     sized = [
         executable.at(segment, [values[symbol] for symbol in segment.symbols], frozenset(gone) if lets_go else frozenset())
         for executable, (segment, gone) in zip(executables, segments)]
-    return _single(program, sized[0]) if _is_single(program) else _steps(program, sized, drops, lets_go)
+    kept = _kept(program)
+    makers = [
+        (each, [number for number, output in enumerate(segment.outputs) if output.slot in kept])
+        for each, (segment, _) in zip(sized, segments)]
+    return _single(program, sized[0]) if _is_single(program) else _steps(program, sized, drops, lets_go), makers
+
+
+def _kept(program):
+    """Slots that it gives."""
+    return {output.index for output in program.outputs if isinstance(output, Slot)}
 
 
 def _drops(program):
     """For each step the slots that nothing reads behind it."""
-    kept = {output.index for output in program.outputs if isinstance(output, Slot)}
+    kept = _kept(program)
     last_reader = {}
     for step in program.steps:
         for slot in slots_read(step):

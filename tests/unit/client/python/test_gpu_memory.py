@@ -13,7 +13,7 @@ from stoker.libstoker.library import FAILED_PRECONDITION, RESOURCE_EXHAUSTED, St
 from stoker.pytorch import devices
 from stoker.runtime import gpu_memory
 from stoker.runtime.cuda_executable import SizedOnCuda
-from stoker.runtime.replays.lent_memory import Lender, Memory
+from stoker.runtime.replays.lent_memory import Ahead, Lender, Memory
 
 MB = 1 << 20
 
@@ -194,8 +194,23 @@ def test_what_is_recorded_lies_in_what_it_lets_go_of(monkeypatch, lends, verifie
     executable = SimpleNamespace(
         device=torch.device("cpu"), takes_turns=False, verifies=verifies, last_of_inputs=[0, 1], first_of_outputs=[1, 2],
         run=lambda arguments: ran.append(list(arguments[4])))
-    with Lender(slots, None).lending():
-        results = sized(executable, monkeypatch)(slots)
+    call = sized(executable, monkeypatch)
+    with Ahead({call: call.make_ahead([0, 1], Lender(slots, None))}) as _:
+        results = call(slots)
     assert ran == [[result.data_ptr() for result in results]] and len(memories) == len(lends)
     for place, (address, result) in enumerate(zip(addresses, results)):
         assert (result.data_ptr() == address) == (place in lends and not verifies)
+
+
+def test_results_of_a_recording_are_there_before_it(monkeypatch):
+    executable = SimpleNamespace(
+        device=torch.device("cpu"), takes_turns=False, verifies=False, last_of_inputs=[0, 1], first_of_outputs=[1, 2],
+        run=lambda arguments: None)
+    call = sized(executable, monkeypatch)
+    buffers = call.make_ahead([1])
+    address = buffers[1].data_ptr()
+    with Ahead({call: buffers}):
+        first, second = call(inputs_of_call()[0])
+        again = call(inputs_of_call()[0])
+    assert second.data_ptr() == address and address not in (first.data_ptr(), again[1].data_ptr())
+    assert Ahead.of(call) == {}

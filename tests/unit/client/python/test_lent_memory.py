@@ -20,7 +20,7 @@ class Training:
         self.forward_recorder, self.backward_recorder = Recorder(), Recorder()
         self.forward = Replayed(lambda given: [given[0].sum(), given[0] * 2, given[0] + 1], self.forward_recorder)
         self.backward = Replayed(
-            lambda given: [given[0] * given[2], given[1] - given[2]], self.backward_recorder, lets_go=True)
+            lambda given: [given[0] * given[2], given[1] - given[2]], self.backward_recorder, (), lets_go=True)
         self.x = torch.randn(ELEMENTS)
 
     def keep(self):
@@ -139,18 +139,22 @@ def test_a_forward_pass_that_is_recorded_again_ends_what_lies_in_its_memory():
 MB = 1 << 20
 
 
+def placed(free, sizes, firsts):
+    return places_within(free, dict(enumerate(sizes)), dict(enumerate(firsts)))
+
+
 def test_outputs_go_where_they_fit_best():
     free = {"a": (8 * MB, 3), "b": (4 * MB, 5), "c": (16 * MB, 9)}
-    assert places_within(free, [4 * MB, 4 * MB, 4 * MB], [6, 6, 6]) == {
+    assert placed(free, [4 * MB, 4 * MB, 4 * MB], [6, 6, 6]) == {
         0: ("b", 0), 1: ("a", 0), 2: ("a", 4 * MB)}
-    assert places_within(free, [4 * MB, 20 * MB, 1 * MB - 1], [4, 10, 10]) == {0: ("a", 0)}
+    assert placed(free, [4 * MB, 20 * MB, 1 * MB - 1], [4, 10, 10]) == {0: ("a", 0)}
 
 
 @pytest.mark.parametrize("first, fits", [(-1, False), (0, False), (5, False), (6, True)])
 def test_what_is_read_by_the_step_that_writes_is_not_lent(first, fits):
-    assert bool(places_within({"a": (8 * MB, 5)}, [MB], [first])) == fits
+    assert bool(placed({"a": (8 * MB, 5)}, [MB], [first])) == fits
 
 
 def test_outputs_begin_at_multiples():
-    found = places_within({"a": (8 * MB, 1)}, [MB + 4, MB + 4], [2, 2])
+    found = placed({"a": (8 * MB, 1)}, [MB + 4, MB + 4], [2, 2])
     assert found == {0: ("a", 0), 1: ("a", MB + 512)}

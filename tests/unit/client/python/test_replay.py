@@ -33,7 +33,7 @@ class Recorder:
     def stream(self):
         return self.current
 
-    def record(self, run, arguments, moving, lender=None):
+    def record(self, run, arguments, moving, makers=(), lender=None):
         if self.refusal:
             raise NotRecordable(self.refusal)
         self.recorded.append(set(moving))
@@ -51,15 +51,14 @@ class Recorder:
                 if isinstance(result, torch.Tensor):
                     result.copy_(new)
 
-        return Recording(launch, self.current, arguments, places, results, lender)
+        return Recording(launch, self.current, arguments, places, results, lender=lender)
 
     def placed(self, lender, arguments, results):
         """As where a plan reads its inputs in its first step, and names its results later."""
         numbers = [number for number, result in enumerate(results) if isinstance(result, torch.Tensor)]
-        found = lender.place(
-            [(tensor, place, 0) for place, tensor in enumerate(arguments) if isinstance(tensor, torch.Tensor)],
-            [(results[number].dtype, results[number].shape, results[number].stride(), 1) for number in numbers])
-        lent = {numbers[place]: tensor for place, tensor in found.items()}
+        lent = lender.place(
+            [(place, 0) for place in range(len(arguments))],
+            {number: (results[number].dtype, results[number].shape, results[number].stride(), 1) for number in numbers})
         self.lent = {tensor.untyped_storage().data_ptr() for tensor in lent.values()}
         return [lent.get(number, result) for number, result in enumerate(results)]
 

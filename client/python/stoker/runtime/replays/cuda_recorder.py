@@ -1,6 +1,5 @@
 """Records what a program gives a GPU to do, as a CUDA graph."""
 
-import contextlib
 import warnings
 
 import torch
@@ -9,12 +8,13 @@ from ...base.locks import ProcessLock
 from ...base.signals import let_through
 from ...pytorch import devices
 from ...pytorch.only_there import OnlyThere
+from .lent_memory import Ahead
 from .replay import Given, NotRecordable, Recording
 
 _lock = ProcessLock()
-_UNUSED = 64 << 20  # Bytes. As many that nothing uses go back to the driver: a recording has none of them.
+_UNUSED = 64 << 20  # Bytes. As many that nothing uses go back to the driver: what recordings work in is apart.
 # (device, stream) -> the pool of all that is recorded there, and an empty graph that keeps the pool while nothing else does.
-# What runs there runs in order: memory between kernels is shared.
+# What runs there runs in order: memory between kernels is shared; nothing that is there when it has ended lies in it.
 _pools = {}
 _streams = {}  # Device -> the stream on which is recorded.
 
@@ -32,18 +32,19 @@ class Recorder:
         """What runs on another stream may run at the same time, and shares no memory."""
         return devices.stream_of(self._device)
 
-    def record(self, run, arguments, moving, lender=None):
-        """A Recording of run(arguments). `moving`: places of inputs to be copied; `lender`: of memory for results. NotRecordable
-        says what is in the way."""
-        lending = contextlib.nullcontext() if lender is None else lender.lending()
-        with _lock(), torch.inference_mode(False), torch.no_grad(), lending:
+    def record(self, run, arguments, moving, makers=(), lender=None):
+        """A Recording of run(arguments). `moving`: places of inputs to be copied; `makers`: who makes results, and their numbers;
+        `lender`: of memory for them. NotRecordable says what is in the way."""
+        with _lock(), torch.inference_mode(False), torch.no_grad():
             try:
-                return self._recorded(run, arguments, moving, lender)
+                return self._recorded(run, arguments, moving, makers, lender)
             except torch.OutOfMemoryError as error:  # Of what a recording has beside what a call has.
                 raise NotRecordable(_line_of(error)) from error
 
-    def _recorded(self, run, arguments, moving, lender):
+    def _recorded(self, run, arguments, moving, makers, lender):
         device = self._device
+        _give_back_unused(device)
+        ahead = Ahead({maker: maker.make_ahead(numbers, lender) for maker, numbers in makers})
         places, numbers = {}, []
         for place, argument in enumerate(arguments):
             if not isinstance(argument, torch.Tensor):
@@ -57,18 +58,21 @@ class Recorder:
                 places[place] = torch.empty_strided(
                     argument.shape, argument.stride(), dtype=argument.dtype, device=device)
         given = [places.get(place, argument) for place, argument in enumerate(arguments)]
-        graph, results = self._capture(run, given, OnlyThere(device, numbers))
+        with ahead:
+            graph, results = self._capture(run, given, OnlyThere(device, numbers))
+        # What else is given lies where all recordings work.
+        passing = {
+            number for number, result in enumerate(results)
+            if isinstance(result, torch.Tensor) and result.untyped_storage().data_ptr() not in ahead.addresses}
         known = {id(tensor): place for place, tensor in enumerate(given) if isinstance(tensor, torch.Tensor)}
         results = [Given(known[id(result)]) if id(result) in known else result for result in results]
-        return Recording(graph.replay, self.stream(), arguments, places, results, lender)
+        return Recording(graph.replay, self.stream(), arguments, places, results, passing, lender)
 
     def _capture(self, run, arguments, only_there):
         device = self._device
         with torch.cuda.device(device):
             stream = _streams.get(device) or _streams.setdefault(device, torch.cuda.Stream(device))
             torch.cuda.synchronize(device)
-            if torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device) >= _UNUSED:
-                torch.cuda.empty_cache()
             key, caller = (device, devices.stream_of(device)), torch.cuda.current_stream(device)
             with torch.cuda.stream(stream):
                 if key not in _pools:
@@ -77,6 +81,12 @@ class Recorder:
             # To begin a capture sets, on its stream, the place in the generator's numbers that each replay sets again.
             caller.wait_stream(stream)
             return captured
+
+
+def _give_back_unused(device):
+    if device.type == "cuda" and torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device) >= _UNUSED:
+        torch.cuda.synchronize(device)
+        torch.cuda.empty_cache()
 
 
 def _new_pool(device):

@@ -1,7 +1,6 @@
 """Where results of recordings lie, and what else may lie there: a backward pass gives its gradients at the same places in every
 call, each of them in what the forward pass had kept and nothing reads any more."""
 
-import contextlib
 import math
 import threading
 import weakref
@@ -55,8 +54,6 @@ class Lender:
     """What `borrower`'s recording may put results in: memory of other recordings, where nobody holds what lies there but the list of
     arguments."""
 
-    _of_threads = threading.local()
-
     def __init__(self, arguments, borrower):
         self._borrower = borrower
         places = {}
@@ -69,39 +66,21 @@ class Lender:
             memory: places_of for memory, places_of in places.items() if _are_alone(memory, arguments, places_of)}
         self._taken = {}  # As offered, and with what now lies there: it is not lent twice.
 
-    @classmethod
-    def of_thread(cls):
-        return getattr(cls._of_threads, "lender", None)
-
-    @contextlib.contextmanager
-    def lending(self):
-        """While whatever runs on this thread is recorded."""
-        self._of_threads.lender = self
-        try:
-            yield
-        finally:
-            self._of_threads.lender = None
-
     def place(self, read, outputs):
-        """{number of an output: a tensor for it}. `read`: (tensor, place among the arguments, the last step that reads it) of each
-        that is let go of; `outputs`: (dtype, shape, strides, the first step that names it)."""
-        last, seen = {}, {}
-        for tensor, place, step in read:
-            memory = Memory.of(tensor)
-            if memory in self._offered:
-                last[memory] = max(step, last.get(memory, -1))
-                seen.setdefault(memory, set()).add(place)
+        """{number of an output: a tensor for it}. `read`: (place among the arguments, the last step that reads it) of each that is let
+        go of; `outputs`: {number: (dtype, shape, strides, the first step that names it)}."""
+        last = dict(read)
         free = {
-            memory: (memory.storage.nbytes(), step) for memory, step in last.items()
-            if seen[memory] == set(self._offered[memory])}
-        sizes = [dtype.itemsize * math.prod(shape) for dtype, shape, _, _ in outputs]
+            memory: (memory.storage.nbytes(), max(last[place] for place in places))
+            for memory, places in self._offered.items() if all(place in last for place in places)}
+        sizes = {number: dtype.itemsize * math.prod(shape) for number, (dtype, shape, *_) in outputs.items()}
+        firsts = {number: first for number, (*_, first) in outputs.items()}
         found = {}
-        for number, (memory, offset) in places_within(free, sizes, [first for *_, first in outputs]).items():
+        for number, (memory, offset) in places_within(free, sizes, firsts).items():
             dtype, shape, strides, _ = outputs[number]
             found[number] = torch.empty(0, dtype=dtype, device=memory.storage.device).set_(
                 memory.storage, offset // dtype.itemsize, shape, strides)
-            if memory in self._offered:
-                self._taken[memory] = self._offered.pop(memory)
+            self._taken[memory] = self._offered.pop(memory, None) or self._taken[memory]
         return found
 
     def settle(self, results):
@@ -133,10 +112,10 @@ def _are_alone(memory, arguments, places):
 
 def places_within(free, sizes, firsts):
     """{number: (key, offset)} of those outputs that fit in memory which is read no more when they are made. `free`: {key: (bytes, the
-    last step that reads it)}; `sizes`, `firsts`: bytes of each output, and the first step that names it."""
+    last step that reads it)}; `sizes`, `firsts`: by number, bytes of each output, and the first step that names it."""
     used = dict.fromkeys(free, 0)
     found = {}
-    in_order = sorted(range(len(sizes)), key=lambda number: (firsts[number], -sizes[number], number))
+    in_order = sorted(sizes, key=lambda number: (firsts[number], -sizes[number], number))
     for number in in_order:
         size, first = sizes[number], firsts[number]
         if size < _LARGE or first <= 0:
@@ -149,3 +128,27 @@ def places_within(free, sizes, firsts):
             found[number] = key, used[key]
             used[key] += math.ceil(size / _ALIGNMENT) * _ALIGNMENT
     return found
+
+
+class Ahead:
+    """What results are written to is there before a recording begins, apart from the memory that all recordings work in: of these
+    each overwrites what others leave there, in whatever order they run. `buffers`: {who makes results: {number: a tensor}}."""
+
+    _of_threads = threading.local()
+
+    def __init__(self, buffers):
+        self._buffers = buffers
+        self.addresses = {
+            tensor.untyped_storage().data_ptr() for made in buffers.values() for tensor in made.values()}
+
+    @classmethod
+    def of(cls, maker):
+        """The maker's, once."""
+        ahead = getattr(cls._of_threads, "ahead", None)
+        return {} if ahead is None else ahead._buffers.pop(maker, {})
+
+    def __enter__(self):
+        self._of_threads.ahead = self
+
+    def __exit__(self, *_):
+        self._of_threads.ahead = None

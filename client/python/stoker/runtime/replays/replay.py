@@ -19,7 +19,7 @@ MAX_RECORDINGS = 6
 # A large input that is copied, and has come from the same place in so many calls, is read there from then on: what makes it
 # was recorded later, as the gradient of a loss is. Where it moves again it is copied for good.
 CALLS_OF_SETTLED, LARGE = 8, 1 << 20  # Bytes.
-# Results of one element are copied at once, where they are so few: the loss of a step is still there in the next.
+# Of the first results that are one number callers get copies: the loss of a step is still there in the next.
 MAX_NUMBERS = 4
 
 
@@ -28,12 +28,14 @@ class NotRecordable(Exception):
 
 
 class Replayed:
-    """A function of a list of inputs, as `run`. `recorder`: a cuda_recorder.Recorder. `lets_go`: whoever calls holds most of
-    what is in the list for nothing else, so that results may lie there."""
+    """A function of a list of inputs, as `run`. `recorder`: a cuda_recorder.Recorder. `makers`: what makes its
+    results, and the numbers of these there; `lets_go`: whoever calls holds most of what is in the list for nothing else, so that
+    results may lie there."""
 
-    def __init__(self, run, recorder, lets_go=False):
+    def __init__(self, run, recorder, makers=(), lets_go=False):
         self._run = run
         self._recorder = recorder
+        self._makers = makers
         self._borrows = lets_go
         self._turn = Turn()
         self._reason = None  # Why nothing is recorded any more.
@@ -112,7 +114,7 @@ class Replayed:
         self._end_recording()  # Its memory is free for the next.
         lender = Lender(arguments, self) if self._borrows else None
         try:
-            self._recording = self._recorder.record(self._run, arguments, self._moving, lender)
+            self._recording = self._recorder.record(self._run, arguments, self._moving, self._makers, lender)
         except NotRecordable as error:
             return self._give_up(str(error))
         return self._recording
@@ -141,10 +143,10 @@ def _address(argument):
 
 class Recording:
     """What was recorded of one call on one stream. `launch` runs it; `places`: {place of an input that is copied: where
-    to}; `results`: what it gives, each time at the same place, or the place of an input as a Given; `lender`: who lent memory
-    for some of them."""
+    to}; `results`: what it gives, each time at the same place, or the place of an input as a Given; `passing`: numbers of
+    those that are there until something else runs; `lender`: who lent memory for some."""
 
-    def __init__(self, launch, stream, arguments, places, results, lender=None):
+    def __init__(self, launch, stream, arguments, places, results, passing=frozenset(), lender=None):
         self._launch = launch
         self._stream = stream
         still = [place for place in range(len(arguments)) if place not in places]
@@ -161,7 +163,7 @@ class Recording:
         self._overlapping = [(place, target.stride()) for place, target, extent in self._copied if extent is not None]
         self._results = results
         tensors = {number: result for number, result in enumerate(results) if isinstance(result, torch.Tensor)}
-        self._shown = _copied_always(tensors, places)
+        self._shown = _copied_always(tensors, places) | passing
         own = {number: result for number, result in tensors.items() if number not in self._shown and result.numel()}
         self._loans = [] if lender is None else lender.settle(own)
         self._memories = _memories_of(own)
@@ -259,11 +261,11 @@ class Given:
 
 
 def _copied_always(results, places):
-    """Numbers of results of which each call makes copies: those that lie where inputs are copied to, and a few numbers."""
+    """Numbers of results of which each call makes copies: those that lie where inputs are copied to, and the first that are numbers."""
     copies = {tensor.untyped_storage().data_ptr() for tensor in places.values()}
     shown = {number for number, result in results.items() if result.untyped_storage().data_ptr() in copies}
-    numbers = {number for number, result in results.items() if result.numel() == 1}
-    return shown | numbers if len(numbers) <= MAX_NUMBERS else shown
+    numbers = [number for number, result in results.items() if result.numel() == 1 and result.is_floating_point()]
+    return shown.union(numbers[:MAX_NUMBERS])
 
 
 def _memories_of(results):
