@@ -20,8 +20,8 @@ class Recorder(cuda_recorder.Recorder):
         return Graph, cuda_recorder._run_there(run, arguments, only_there)
 
 
-def results_of(run, *arguments, moving=()):
-    return Recorder(GPU).record(run, list(arguments), set(moving)).replay(list(arguments), set())
+def results_of(run, *arguments, moving=(), device=GPU):
+    return Recorder(device).record(run, list(arguments), set(moving)).replay(list(arguments), set())
 
 
 def test_numbers_of_the_cpu_go_along():
@@ -49,3 +49,17 @@ def test_no_memory_for_a_recording(monkeypatch):
     monkeypatch.setattr(torch, "empty_strided", none_left)
     with pytest.raises(NotRecordable, match="none left"):
         results_of(lambda a: [a[0] + 1], torch.empty(4, device=GPU), moving=(0,))
+
+
+@pytest.mark.parametrize("moving", [(), (0,)])
+@pytest.mark.parametrize("show", [lambda x: x[2:], lambda x: x.view(2, 3).t(), lambda x: x])
+def test_what_shows_an_input_shows_that_of_the_call(show, moving):
+    x = torch.arange(8.0)[1:7].requires_grad_()
+    shown, = results_of(lambda a: [show(a[0])], x, moving=moving, device=torch.device("cpu"))
+    assert torch.equal(shown, show(x)) and shown.data_ptr() == show(x).data_ptr() and shown.stride() == show(x).stride()
+
+
+def test_bits_of_an_input_are_copied():
+    x = torch.arange(6.0)
+    bits, = results_of(lambda a: [a[0].view(torch.int32)], x, device=torch.device("cpu"))
+    assert torch.equal(bits, x.view(torch.int32)) and bits.data_ptr() != x.data_ptr()

@@ -60,12 +60,11 @@ class Recorder:
         given = [places.get(place, argument) for place, argument in enumerate(arguments)]
         with ahead:
             graph, results = self._capture(run, given, OnlyThere(device, numbers))
+        results = _as_given(results, given)
         # What else is given lies where all recordings work.
         passing = {
             number for number, result in enumerate(results)
             if isinstance(result, torch.Tensor) and result.untyped_storage().data_ptr() not in ahead.addresses}
-        known = {id(tensor): place for place, tensor in enumerate(given) if isinstance(tensor, torch.Tensor)}
-        results = [Given(known[id(result)]) if id(result) in known else result for result in results]
         return Recording(graph.replay, self.stream(), arguments, places, results, passing, lender)
 
     def _capture(self, run, arguments, only_there):
@@ -94,6 +93,26 @@ def _new_pool(device):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch says that the graph is empty.
         return pool, _captured(device, pool, list)[0]
+
+
+def _as_given(results, arguments):
+    """A Given for each result that is an input, or shows the memory of one."""
+    tensors = [(place, tensor) for place, tensor in enumerate(arguments) if isinstance(tensor, torch.Tensor)]
+    known = {id(tensor): Given(place) for place, tensor in tensors}
+    holders = {}
+    for place, tensor in tensors:
+        if tensor.untyped_storage().data_ptr():
+            holders.setdefault((tensor.untyped_storage().data_ptr(), tensor.dtype), (place, tensor))
+
+    def of(result):
+        if id(result) in known or not isinstance(result, torch.Tensor):
+            return known.get(id(result), result)
+        place, tensor = holders.get((result.untyped_storage().data_ptr(), result.dtype), (None, None))
+        if place is None:
+            return result
+        return Given(place, result.shape, result.stride(), result.storage_offset() - tensor.storage_offset())
+
+    return [of(result) for result in results]
 
 
 def _run_there(run, arguments, only_there):

@@ -226,7 +226,7 @@ class Recording:
     @staticmethod
     def _given(result, arguments, is_copied):
         if isinstance(result, Given):
-            return arguments[result.place]
+            return result.of(arguments)
         if not isinstance(result, torch.Tensor):
             return result
         return _copy_of(result) if is_copied else result.detach()
@@ -254,10 +254,18 @@ def _copy_of(tensor):
 
 
 class Given:
-    """A result that is an input."""
+    """A result that is an input, or elements of it: of this shape, with these strides, from so many elements behind its first on."""
 
-    def __init__(self, place):
-        self.place = place
+    def __init__(self, place, shape=None, strides=None, offset=0):
+        self._place = place
+        self._shown = None if shape is None else (shape, strides, offset)
+
+    def of(self, arguments):
+        argument = arguments[self._place]
+        if self._shown is None:
+            return argument
+        shape, strides, offset = self._shown
+        return argument.detach().as_strided(shape, strides, argument.storage_offset() + offset)
 
 
 def _copied_always(results, places):
