@@ -117,7 +117,7 @@ def running(request):
 
 
 def test_slow_daemon_is_waited_for_once_and_taken_back(site, running):
-    timeout_s = 8  # Longer than all else that the first call of a small model does.
+    timeout_s = 20  # Longer than all else that the first call of a small model does.
     site.env["STOKER_ANSWER_TIMEOUT_MS"] = str(timeout_s * 1000)
     os.kill(running, signal.SIGSTOP)  # Connections are made, and nothing is answered.
     results = site.run("mlp,resnet")
