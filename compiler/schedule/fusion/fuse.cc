@@ -8,6 +8,7 @@
 #include "compiler/schedule/fusion/chained_rows.h"
 #include "compiler/schedule/fusion/group_cycles.h"
 #include "compiler/schedule/fusion/library_epilogue.h"
+#include "compiler/schedule/fusion/steps_of_stencils.h"
 
 namespace stoker {
 namespace {
@@ -23,6 +24,7 @@ class Fuser {
         prepared_(prepared),
         limits_(limits),
         rows_(graph, reads),
+        steps_(graph, reads),
         cycles_(graph, reads) {
     grouping_.group_of.assign(graph.nodes().size(), kNoGroup);
   }
@@ -79,6 +81,7 @@ class Fuser {
   const std::vector<bool>& prepared_;
   const FusionLimits& limits_;
   const ChainedRows rows_;
+  const StepsOfStencils steps_;
   GroupCycles cycles_;
   Grouping grouping_;
   std::vector<NodeId> frontier_;  // Members whose neighbours have not been looked at.
@@ -118,6 +121,7 @@ Grouping Fuser::Run() && {
         CheckFailed("a composite after CanonicalizeOps", __FILE__, __LINE__);
     }
   }
+  JoinFieldsOfSteps(graph_, reads_, limits_, cycles_, grouping_);
   for (Group& group : grouping_.groups) std::sort(group.nodes.begin(), group.nodes.end());
   // What was refused at first may have joined once its other neighbours had.
   std::erase_if(grouping_.decisions, [&](const FusionDecision& decision) {
@@ -431,6 +435,9 @@ void Fuser::TryPull(std::uint32_t group_id, const Read& read) {
   std::optional<ElementIndex> index = PullThrough(group, read, group.placement.at(read.reader));
   if (!index) {
     return Note(producer, read.reader, false, "is read at several points or at none");
+  }
+  if (steps_.IsOfEarlierStep(producer, group.hero)) {
+    return Note(producer, read.reader, false, "is left to the kernel of its step");
   }
   const char* why = Refusal(group_id, producer, *index);
   Note(producer, read.reader, why == nullptr, why == nullptr ? "computed where it is read" : why);
