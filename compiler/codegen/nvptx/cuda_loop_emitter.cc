@@ -27,8 +27,10 @@ CudaLoopEmitter::CudaLoopEmitter(const LoopFunc& func, const CudaSchedule& sched
       vector_dim_(vector_dim),
       index_(func.dims.size(), nullptr),
       row_sums_(func),
-      formulas_(func),
-      hidden_errors_(func) {}
+      hidden_errors_(func),
+      formulas_(func, [this](const Stage& stage, std::uint32_t instr) {
+        return hidden_errors_.Of(stage)[instr];
+      }) {}
 
 void CudaLoopEmitter::Emit() {
   emitter_.ForEitherAlignment(VectorOperands(), [&] {

@@ -89,8 +89,8 @@ class CudaLoopEmitter {
   void Join(Values& states, const Values& run);
 
   const RowSums row_sums_;
-  const RowFormulas formulas_;
   const HiddenErrors hidden_errors_;
+  const RowFormulas formulas_;
   std::vector<Reducer> reducers_;
   std::map<std::uint32_t, LaneValue> results_;            // Of reductions.
   std::map<std::uint32_t, std::vector<LaneValue>> kept_;  // Temporaries, by slot.

@@ -30,10 +30,12 @@ bool IsArgument(const Body& body, std::uint32_t value) {
 
 }  // namespace
 
-RowFormulas::RowFormulas(const LoopFunc& func) : func_(func) {
+RowFormulas::RowFormulas(const LoopFunc& func, const HidesErrors& hides_errors) : func_(func) {
   FindSources();
   for (const Stage& stage : func_.stages) {
-    for (std::uint32_t i = 0; i < stage.body.instrs.size(); ++i) AddExponential(stage, i);
+    for (std::uint32_t i = 0; i < stage.body.instrs.size(); ++i) {
+      if (hides_errors(stage, i)) AddExponential(stage, i);
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,7 +15,10 @@ namespace stoker::codegen {
 // Of a function that outlives this. Numbers are of instructions of the same body.
 class RowFormulas {
  public:
-  explicit RowFormulas(const LoopFunc& func);
+  // `hides_errors`: whether an instruction of a stage may be off by more than f32 shows. Of others
+  // exponentials are not looked for.
+  using HidesErrors = std::function<bool(const Stage& stage, std::uint32_t instr)>;
+  RowFormulas(const LoopFunc& func, const HidesErrors& hides_errors);
 
   // exp((x - most) * scale), `most` the largest x of the row, of which nothing is used but which
   // share of their sum each is: a factor of all of them does not show.

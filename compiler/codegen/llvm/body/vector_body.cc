@@ -350,13 +350,12 @@ llvm::Value* VectorBody::OfRow(const BodyInstr& instr, int width) {
     llvm::Value* shift = b.CreateFNeg(b.CreateFMul(values_[normal->mean].value, scale));
     return emitter_.Fma(ValueOf(normal->x, width), splat(scale), splat(shift));
   }
-  if (!emitter_.hides_errors() || !emitter_.HasExp2(b.getFloatTy())) return nullptr;
-  if (const auto e = formulas_->ExponentialOf(instr); e && is_uniform(e->most)) {
+  if (const auto e = formulas_->ExponentialOf(instr)) {
     llvm::Value* x = ValueOf(e->x, width);
     return ExpLog(emitter_, x->getType())
         .ExpBelow(x, values_[e->most].value, e->scale, e->is_16_bit);
   }
-  if (formulas_->IsShare(body_, instr) && is_uniform(instr.args[1])) {
+  if (formulas_->IsShare(body_, instr) && is_uniform(instr.args[1]) && emitter_.hides_errors()) {
     // A sum of at least a half.
     llvm::Value* over = emitter_.ReciprocalInHardware(values_[instr.args[1]].value);
     return b.CreateFMul(ValueOf(instr.args[0], width), splat(over));

@@ -129,7 +129,9 @@ Value* ExpLog::ExpByExp2(Value* x) {
 // Where it is too large for that, 16-bit floats that differ do so by hundreds, and with less of a
 // scale, too.
 Value* ExpLog::ExpBelow(Value* x, Value* most, double scale, bool is_16_bit) {
-  const auto splat = [&](Value* v) { return emitter_.Splat(v, KernelEmitter::WidthOf(x)); };
+  const auto splat = [&](Value* v) {
+    return KernelEmitter::WidthOf(v) > 1 ? v : emitter_.Splat(v, KernelEmitter::WidthOf(x));
+  };
   if (!is_16_bit) return emitter_.Exp2InHardware(Mul(Sub(x, splat(most)), K(kLog2E * scale)));
   const auto number = [&](double v) { return llvm::ConstantFP::get(most->getType(), v); };
   Value* product = Mul(most, number(kLog2E * scale));

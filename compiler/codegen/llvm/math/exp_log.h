@@ -25,8 +25,8 @@ class ExpLog : public FloatLanes {
   // on, below which it is 2^-32 or less.
   Value* OnePlusErf(Value* x);
   // exp((x - most) * scale), and all of a row times one factor between 2^(-1/2) and 2^(1/2); 0
-  // where that is below the least normal number. `most` is one lane, the largest x; `scale` above 0
-  // and 1 at most; `is_16_bit`: x is a 16-bit float, or one times a constant.
+  // where that is below the least normal number. `most` is the largest x, one lane or as many;
+  // `scale` above 0 and 1 at most; `is_16_bit`: x is a 16-bit float, or one times a constant.
   Value* ExpBelow(Value* x, Value* most, double scale, bool is_16_bit);
   // x / 2 * (1 + erf(x / sqrt(2))), off by as much.
   Value* Gelu(Value* x);
