@@ -198,6 +198,8 @@ class KernelEmitter {
   virtual llvm::Value* BitsOfBF16(llvm::Value* value);
   // f32 to the bits of bf16, to nearest even, where one instruction does that; null otherwise.
   virtual llvm::Value* RoundToBF16InHardware(llvm::Value* value) = 0;
+  // f32 rounded to bf16 and still f32, where one instruction does that; null otherwise.
+  virtual llvm::Value* RoundLikeBF16InHardware(llvm::Value*) { return nullptr; }
   // The same by integers.
   llvm::Value* RoundBitsToBF16(llvm::Value* value);
   // The bits of bf16 of f32 that are exactly that.

@@ -170,6 +170,9 @@ llvm::Value* KernelEmitter::RoundToBF16(llvm::Value* value) {
 }
 
 llvm::Value* KernelEmitter::Round(DType dtype, llvm::Value* value) {
+  if (dtype == DType::kBF16) {
+    if (llvm::Value* rounded = RoundLikeBF16InHardware(value)) return rounded;
+  }
   if (dtype != DType::kBF16 || !RoundsInRegisters())
     return FromMemory(dtype, ToMemory(dtype, value));
   if (IsExactBF16(value)) return value;

@@ -12,6 +12,11 @@ bool RunsAlong(const Access& access, int dim) {
                              [&](const IndexTerm& term) { return term.dim == dim; });
 }
 
+bool IsProductOfF32(const BodyInstr& instr) {
+  return instr.op == BodyOp::kPointwise && instr.pointwise == OpKind::kMultiply &&
+         instr.dtype == DType::kF32;
+}
+
 }  // namespace
 
 CudaLoopEmitter::CudaLoopEmitter(const LoopFunc& func, const CudaSchedule& schedule, int vector_dim,
@@ -22,7 +27,10 @@ CudaLoopEmitter::CudaLoopEmitter(const LoopFunc& func, const CudaSchedule& sched
       vector_dim_(vector_dim),
       index_(func.dims.size(), nullptr),
       row_sums_(func),
-      hidden_errors_(func) {}
+      hidden_errors_(func),
+      formulas_(func, [this](const Stage& stage, std::uint32_t instr) {
+        return hidden_errors_.Of(stage)[instr];
+      }) {}
 
 void CudaLoopEmitter::Emit() {
   emitter_.ForEitherAlignment(VectorOperands(), [&] {
@@ -117,8 +125,8 @@ std::vector<VectorBody> CudaLoopEmitter::Evaluate(const Stage& stage,
                                                   const std::vector<Slot>& slots) {
   std::vector<VectorBody> bodies;
   for (const Slot& slot : slots) {
-    VectorBody& body =
-        bodies.emplace_back(emitter_, stage.body, &row_sums_, &hidden_errors_.Of(stage));
+    VectorBody& body = bodies.emplace_back(emitter_, stage.body, &row_sums_,
+                                           &hidden_errors_.Of(stage), &formulas_);
     body.Evaluate(slot.lanes, [&](const BodyInstr& instr) -> LaneValue {
       const auto result = results_.find(instr.input);
       if (result != results_.end()) return result->second;
@@ -128,7 +136,7 @@ std::vector<VectorBody> CudaLoopEmitter::Evaluate(const Stage& stage,
     for (const Temporary& temporary : stage.temporaries) {
       std::vector<LaneValue>& kept = kept_[temporary.id];
       if (slot.number == 0) kept.clear();
-      kept.push_back(body.value(temporary.value));
+      kept.push_back(body.value(formulas_.ValueOf(temporary.id, temporary.value)));
     }
   }
   return bodies;
@@ -151,6 +159,10 @@ bool CudaLoopEmitter::SumsUp() const {
 Values CudaLoopEmitter::Start(int width) {
   Values states;
   for (Reducer& reducer : reducers_) states.append(reducer.Start(width));
+  // What is added to -0 first is it: no instruction. Result makes 0 of it again.
+  ForEachState(states, [&](Reducer& reducer, std::size_t, auto state) {
+    if (reducer.SumsUp()) state[0] = llvm::ConstantFP::getNegativeZero(state[0]->getType());
+  });
   return states;
 }
 
@@ -171,9 +183,23 @@ void CudaLoopEmitter::Accumulate(const Stage& stage, const std::vector<Slot>& sl
     llvm::Value* mask = slots[s].active;
     if (mask != nullptr) mask = emitter_.Splat(mask, schedule_.width);
     ForEachState(states, [&](Reducer& reducer, std::size_t i, auto state) {
-      reducer.Accumulate(state, bodies[s].Vector(stage.reductions[i].value), slots[s].lanes, mask);
+      const Reduction& reduction = stage.reductions[i];
+      const std::uint32_t value = formulas_.ValueOf(reduction.id, reduction.value);
+      const BodyInstr& instr = stage.body.instrs[value];
+      if (reducer.SumsUp() && IsProductOfF32(instr)) {
+        reducer.AccumulateProduct(state, bodies[s].Vector(instr.args[0]),
+                                  bodies[s].Vector(instr.args[1]), mask);
+        return;
+      }
+      reducer.Accumulate(state, bodies[s].Vector(value), slots[s].lanes, mask);
     });
   }
+}
+
+llvm::Value* CudaLoopEmitter::ResultOf(const Reducer& reducer, llvm::ArrayRef<llvm::Value*> state) {
+  llvm::Value* result = reducer.Result(state);
+  if (!reducer.SumsUp()) return result;
+  return b().CreateFAdd(result, llvm::ConstantFP::get(result->getType(), 0));
 }
 
 Values CudaLoopEmitter::Restart(const Values& states) {

@@ -71,6 +71,8 @@ class CudaLoopEmitter {
   void ForEachState(
       Values& states,
       llvm::function_ref<void(Reducer&, std::size_t, llvm::MutableArrayRef<llvm::Value*>)> visit);
+  // Of a state that Start began.
+  llvm::Value* ResultOf(const Reducer& reducer, llvm::ArrayRef<llvm::Value*> state);
   void SetResult(std::uint32_t id, llvm::Value* value) {
     results_[id] = {value, KernelEmitter::WidthOf(value) == 1};
   }
@@ -88,6 +90,7 @@ class CudaLoopEmitter {
 
   const RowSums row_sums_;
   const HiddenErrors hidden_errors_;
+  const RowFormulas formulas_;
   std::vector<Reducer> reducers_;
   std::map<std::uint32_t, LaneValue> results_;            // Of reductions.
   std::map<std::uint32_t, std::vector<LaneValue>> kept_;  // Temporaries, by slot.

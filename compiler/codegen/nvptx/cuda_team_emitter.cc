@@ -32,7 +32,7 @@ void CudaTeamEmitter::EmitStage(const Stage& stage) {
     for (const int dim : stage.loops) index_[static_cast<std::size_t>(dim)] = nullptr;
   }
   ForEachState(states, [&](Reducer& reducer, std::size_t i, auto state) {
-    SetResult(stage.reductions[i].id, reducer.Result(state));
+    SetResult(stage.reductions[i].id, ResultOf(reducer, state));
   });
 }
 

@@ -1,5 +1,6 @@
 #include "compiler/codegen/nvptx/nvptx_emitter.h"
 
+#include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
@@ -51,12 +52,14 @@ NvptxEmitter::NvptxEmitter(llvm::Module& module, const GpuMachine& machine,
     : KernelEmitter(KernelFunction(module, machine, schedule, num_operands), schedule.dims,
                     num_operands),
       num_operands_(num_operands),
+      threads_(static_cast<std::uint64_t>(schedule.threads)),
       access_bytes_(machine.blocks.access_bytes),
       keeps_loads_(KeepsLoads(schedule)) {}
 
 llvm::Value* NvptxEmitter::ThreadIndex() {
-  return b().CreateZExt(b().CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}),
-                        b().getInt64Ty());
+  llvm::CallInst* index = b().CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {});
+  index->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, threads_)));
+  return b().CreateZExt(index, b().getInt64Ty());
 }
 
 llvm::Value* NvptxEmitter::BlockIndex() {
@@ -244,6 +247,15 @@ llvm::Value* NvptxEmitter::RoundToBF16InHardware(llvm::Value* value) {
   return b().CreateBitCast(rounded, VectorOf(b().getInt16Ty(), width));
 }
 
+// As the upper one of two, the lower one of which is 0: the bits of an f32.
+llvm::Value* NvptxEmitter::RoundLikeBF16InHardware(llvm::Value* value) {
+  return OfEachLane(value, [&](llvm::Value* lane) {
+    llvm::Value* zero = llvm::ConstantFP::get(lane->getType(), 0);
+    llvm::Value* pair = b().CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {lane, zero});
+    return b().CreateBitCast(pair, lane->getType());
+  });
+}
+
 llvm::Value* NvptxEmitter::ScaleInHardware(llvm::Value*, llvm::Value*) { return nullptr; }
 
 // max.NaN.f32 and min.NaN.f32; there are none of f64.
@@ -279,6 +291,11 @@ llvm::Value* NvptxEmitter::OfEachFloat(llvm::Intrinsic::ID intrinsic, llvm::Valu
     if (is_overloaded) types.push_back(lane->getType());
     return b().CreateIntrinsic(intrinsic, types, {lane});
   };
+  return OfEachLane(x, of_one);
+}
+
+llvm::Value* NvptxEmitter::OfEachLane(llvm::Value* x,
+                                      llvm::function_ref<llvm::Value*(llvm::Value*)> of_one) {
   if (!x->getType()->isVectorTy()) return of_one(x);
   llvm::Value* result = llvm::PoisonValue::get(x->getType());
   for (int i = 0; i < WidthOf(x); ++i) {

@@ -51,6 +51,7 @@ class NvptxEmitter final : public KernelEmitter {
                llvm::Align align) override;
   llvm::Value* BitsOfBF16(llvm::Value* value) override;
   llvm::Value* RoundToBF16InHardware(llvm::Value* value) override;
+  llvm::Value* RoundLikeBF16InHardware(llvm::Value* value) override;
   llvm::Value* ScaleInHardware(llvm::Value* x, llvm::Value* n) override;
   llvm::Value* ExtremeInHardware(bool is_largest, llvm::Value* x, llvm::Value* y) override;
   llvm::Value* ReciprocalRootInHardware(llvm::Value* x) override;
@@ -60,7 +61,11 @@ class NvptxEmitter final : public KernelEmitter {
   // An intrinsic of f32 for each lane; null for other types.
   llvm::Value* OfEachFloat(llvm::Intrinsic::ID intrinsic, llvm::Value* x);
 
+  // of_one(lane) of each, of the same type.
+  llvm::Value* OfEachLane(llvm::Value* x, llvm::function_ref<llvm::Value*(llvm::Value*)> of_one);
+
   std::uint32_t num_operands_;
+  std::uint64_t threads_;
   int access_bytes_;
   bool keeps_loads_;
   bool is_aligned_ = false;

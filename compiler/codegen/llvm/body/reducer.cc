@@ -34,6 +34,12 @@ void Reducer::Accumulate(llvm::MutableArrayRef<llvm::Value*> state, llvm::Value*
   state[1] = b.CreateSelect(beats, Position(lanes, KernelEmitter::WidthOf(value)), state[1]);
 }
 
+void Reducer::AccumulateProduct(llvm::MutableArrayRef<llvm::Value*> state, llvm::Value* x,
+                                llvm::Value* y, llvm::Value* mask) {
+  llvm::Value* next = emitter_->Fma(x, y, state[0]);
+  state[0] = mask == nullptr ? next : emitter_->b().CreateSelect(mask, next, state[0]);
+}
+
 void Reducer::Merge(llvm::MutableArrayRef<llvm::Value*> state, llvm::ArrayRef<llvm::Value*> other) {
   if (!is_arg_) {
     state[0] = EmitCombine(*emitter_, kind_, dtype_, other[0], state[0]);

@@ -24,6 +24,9 @@ class Reducer {
   // Adds `value` of the points `lanes`; inactive lanes of `mask` are left as they are.
   void Accumulate(llvm::MutableArrayRef<llvm::Value*> state, llvm::Value* value, const Lanes& lanes,
                   llvm::Value* mask);
+  // The same of the value x * y, where the reduction sums up, rounded with the sum.
+  void AccumulateProduct(llvm::MutableArrayRef<llvm::Value*> state, llvm::Value* x, llvm::Value* y,
+                         llvm::Value* mask);
   // Adds another state.
   void Merge(llvm::MutableArrayRef<llvm::Value*> state, llvm::ArrayRef<llvm::Value*> other);
   // What the reduction gives, per lane.

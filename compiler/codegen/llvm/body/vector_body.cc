@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "compiler/codegen/llvm/body/one_function.h"
 #include "compiler/codegen/llvm/body/pointwise.h"
 #include "compiler/codegen/llvm/math/exp_log.h"
 #include "compiler/ir/same_lanes.h"
@@ -327,30 +328,59 @@ llvm::Value* VectorBody::Vector(std::uint32_t instr) {
 }
 
 llvm::Value* VectorBody::Pointwise(const BodyInstr& instr, const Values& args) {
+  if (formulas_ != nullptr) {
+    if (llvm::Value* of_row = OfRow(instr, KernelEmitter::WidthOf(args[0]))) return of_row;
+  }
   if (instr.pointwise == OpKind::kDivide && DividesByRowSum(instr)) {
     return DividedByRowSum(args[0], instr.args[1]);
   }
-  if (const std::optional<std::uint32_t> x = OnePlusErfOf(instr)) {
-    llvm::Value* argument = KernelEmitter::WidthOf(args[0]) == 1 ? values_[*x].value : Vector(*x);
-    return ExpLog(emitter_, argument->getType()).OnePlusErf(argument);
+  if (emitter_.hides_errors()) {
+    if (llvm::Value* joined = Joined(instr, KernelEmitter::WidthOf(args[0]))) return joined;
   }
   return EmitPointwise(emitter_, instr, body_.instrs[instr.args.back()].dtype, args);
 }
 
-std::optional<std::uint32_t> VectorBody::OnePlusErfOf(const BodyInstr& instr) const {
-  if (instr.pointwise != OpKind::kAdd || instr.dtype != DType::kF32 || !emitter_.hides_errors() ||
-      !emitter_.HasExp2(emitter_.LaneType(instr.dtype))) {
-    return std::nullopt;
+llvm::Value* VectorBody::OfRow(const BodyInstr& instr, int width) {
+  llvm::IRBuilder<>& b = emitter_.b();
+  const auto is_uniform = [&](std::uint32_t i) { return values_[i].uniform; };
+  const auto splat = [&](llvm::Value* value) { return emitter_.Splat(value, width); };
+  if (const auto normal = formulas_->NormalizedOf(body_, instr)) {
+    if (!is_uniform(normal->mean) || !is_uniform(normal->scale)) return nullptr;
+    llvm::Value* scale = values_[normal->scale].value;
+    llvm::Value* shift = b.CreateFNeg(b.CreateFMul(values_[normal->mean].value, scale));
+    return emitter_.Fma(ValueOf(normal->x, width), splat(scale), splat(shift));
   }
-  for (int i = 0; i < 2; ++i) {
-    const BodyInstr& one = body_.instrs[instr.args[static_cast<std::size_t>(i)]];
-    const BodyInstr& erf = body_.instrs[instr.args[static_cast<std::size_t>(1 - i)]];
-    if (one.op == BodyOp::kConstant && one.constant == 1 && erf.op == BodyOp::kPointwise &&
-        erf.pointwise == OpKind::kErf) {
-      return erf.args[0];
-    }
+  if (const auto e = formulas_->ExponentialOf(instr)) {
+    llvm::Value* x = ValueOf(e->x, width);
+    return ExpLog(emitter_, x->getType())
+        .ExpBelow(x, values_[e->most].value, e->scale, e->is_16_bit);
   }
-  return std::nullopt;
+  if (formulas_->IsShare(body_, instr) && is_uniform(instr.args[1]) && emitter_.hides_errors()) {
+    // A sum of at least a half.
+    llvm::Value* over = emitter_.ReciprocalInHardware(values_[instr.args[1]].value);
+    return b.CreateFMul(ValueOf(instr.args[0], width), splat(over));
+  }
+  return nullptr;
+}
+
+llvm::Value* VectorBody::Joined(const BodyInstr& instr, int width) {
+  const auto lanes = [&](std::uint32_t i) { return ValueOf(i, width); };
+  if (instr.dtype != DType::kF32) return nullptr;
+  llvm::IRBuilder<>& b = emitter_.b();
+  const auto negated = [&](bool negates, std::uint32_t i) {
+    return negates ? b.CreateFNeg(lanes(i)) : lanes(i);
+  };
+  if (emitter_.HasExp2(emitter_.LaneType(instr.dtype))) {
+    llvm::Type* type = KernelEmitter::VectorOf(emitter_.LaneType(instr.dtype), width);
+    if (const auto x = OnePlusErfOf(body_, instr))
+      return ExpLog(emitter_, type).OnePlusErf(lanes(*x));
+    if (const auto x = GeluOf(body_, instr)) return ExpLog(emitter_, type).Gelu(lanes(*x));
+  }
+  if (const auto sum = MultiplyAddOf(body_, instr)) {
+    return emitter_.Fma(negated(sum->negates_product, sum->x), lanes(sum->y),
+                        negated(sum->negates_z, sum->z));
+  }
+  return nullptr;
 }
 
 bool VectorBody::DividesByRowSum(const BodyInstr& instr) const {

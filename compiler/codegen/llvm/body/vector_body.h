@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "compiler/codegen/llvm/body/row_formulas.h"
 #include "compiler/codegen/llvm/body/row_sums.h"
 #include "compiler/codegen/llvm/emitter.h"
 #include "compiler/ir/body.h"
@@ -33,10 +34,15 @@ class VectorBody {
  public:
   // `body` and `emitter` must outlive this, and so must `row_sums`, what inputs are (null: nothing
   // special), and `hidden_errors`: for each instruction whether it may be off by more than f32
-  // shows (KernelEmitter::hides_errors). Null: none may.
+  // shows (KernelEmitter::hides_errors). Null: none may. `formulas`: those of `body`; null: none.
   VectorBody(KernelEmitter& emitter, const Body& body, const RowSums* row_sums = nullptr,
-             const std::vector<bool>* hidden_errors = nullptr)
-      : emitter_(emitter), body_(body), row_sums_(row_sums), hidden_errors_(hidden_errors) {}
+             const std::vector<bool>* hidden_errors = nullptr,
+             const RowFormulas* formulas = nullptr)
+      : emitter_(emitter),
+        body_(body),
+        row_sums_(row_sums),
+        hidden_errors_(hidden_errors),
+        formulas_(formulas) {}
 
   // Evaluates every instruction at `lanes`.
   void Evaluate(const Lanes& lanes, InputFn input);
@@ -53,15 +59,23 @@ class VectorBody {
   // which are off by as much, and of what is rounded to 16 bits next.
   bool DividesByRowSum(const BodyInstr& instr) const;
   llvm::Value* DividedByRowSum(llvm::Value* x, std::uint32_t instr);
-  // x where the instruction is 1 + erf(x) and that is one function here.
-  std::optional<std::uint32_t> OnePlusErfOf(const BodyInstr& instr) const;
   LaneValue PointwiseOf(std::size_t number);  // Instruction.
   llvm::Value* Pointwise(const BodyInstr& instr, const Values& args);
+  // As many lanes of a value, 1 or all.
+  llvm::Value* ValueOf(std::uint32_t instr, int width) {
+    return width == 1 ? values_[instr].value : Vector(instr);
+  }
+  // The instruction as a part of a formula of its row; null where it is none.
+  llvm::Value* OfRow(const BodyInstr& instr, int width);
+  // Where errors are hidden: the instruction and what it is made of as one function, if they are
+  // one here; null otherwise.
+  llvm::Value* Joined(const BodyInstr& instr, int width);
 
   KernelEmitter& emitter_;
   const Body& body_;
   const RowSums* row_sums_;
   const std::vector<bool>* hidden_errors_;
+  const RowFormulas* formulas_;
   Lanes lanes_;
   std::vector<LaneValue> values_;
 };

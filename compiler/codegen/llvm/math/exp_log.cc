@@ -1,5 +1,7 @@
 #include "compiler/codegen/llvm/math/exp_log.h"
 
+#include <cmath>
+
 namespace stoker::codegen {
 namespace {
 
@@ -47,11 +49,15 @@ constexpr Coefficients kErf32P = {
     0.000142398272725540278, -1.95462026020525418e-6, 1.98101729423530064e-8};
 constexpr Coefficients kErf32Q = {1.0, 0.511230988534200679, 0.115333238134483622,
                                   0.014420789298208723, 0.00096307249579392352};  // 5.4e-8
-// log2(erfc(x)) / x, 0 <= x <= 4.5: erfc is off by 5.2e-7, and where it is below 0.02, by 2.6e-5 of
-// itself. Beyond, the polynomial falls without an end.
+// log2 of the normal distribution's tail, (log2(erfc(x / sqrt(2)) / 2) + 1) / x, 0 <= x <= 6.4: the
+// tail is off by 4e-6 of itself. Beyond, the polynomial falls without an end.
+constexpr Coefficients kTailLog32 = {
+    -1.1512129801927273,    -0.4585451369747028,   -0.053887787486234136, 0.008475568790557867,
+    -0.0009229334217784698, 6.070364903407183e-05, -1.793132003417395e-06};
+// The same over x / sqrt(2): log2(erfc(x)) / x.
 constexpr Coefficients kErfcLog32 = {
-    -1.627941574127262,     -0.9179844378472197,    -0.15027467594953287, 0.03158592671269974,
-    -0.0039364028707521885, 0.00010593901877331669, 3.662064898071226e-5, -3.400294868732428e-6};
+    -1.6280610097685044,   -0.9170902739494058,   -0.15241767981862298,   0.033902275162231474,
+    -0.005220899848986082, 0.0004856291922725749, -2.0286972786864962e-05};
 // erf(x) / x over x^2, |x| <= 1.
 constexpr Coefficients kErf64 = {
     1.12837916709551257,     -0.376126389031835195,     0.11283791670944183,
@@ -117,6 +123,23 @@ Value* ExpLog::ExpByExp2(Value* x) {
   const double high = static_cast<double>(static_cast<float>(kLog2E));
   Value* r = Fma(x, K(kLog2E - high), Fma(x, K(high), Neg(n)));
   return Mul(emitter_.Exp2InHardware(r), PowerOfTwo(shifted));
+}
+
+// `most` times the scale is rounded, which is off by 1/2 at most: all are off by 2^(1/2) together.
+// Where it is too large for that, 16-bit floats that differ do so by hundreds, and with less of a
+// scale, too.
+Value* ExpLog::ExpBelow(Value* x, Value* most, double scale, bool is_16_bit) {
+  const auto splat = [&](Value* v) {
+    return KernelEmitter::WidthOf(v) > 1 ? v : emitter_.Splat(v, KernelEmitter::WidthOf(x));
+  };
+  if (!is_16_bit) return emitter_.Exp2InHardware(Mul(Sub(x, splat(most)), K(kLog2E * scale)));
+  const auto number = [&](double v) { return llvm::ConstantFP::get(most->getType(), v); };
+  Value* product = Mul(most, number(kLog2E * scale));
+  Value* fits = b_.CreateFCmpOLT(Abs(product), number(0x1p23));
+  Value* exact = number(std::exp2(std::floor(std::log2(scale))));
+  Value* factor = Select(fits, number(kLog2E * scale), exact);
+  Value* shift = Neg(Select(fits, product, Mul(most, exact)));
+  return emitter_.Exp2InHardware(Fma(x, splat(factor), splat(shift)));
 }
 
 // x - n ln(2)
@@ -296,6 +319,17 @@ Value* ExpLog::OnePlusErf(Value* x) {
   Value* magnitude = Abs(x);
   Value* complement = emitter_.Exp2InHardware(Mul(magnitude, Polynomial(magnitude, kErfcLog32)));
   return Select(b_.CreateFCmpOGE(x, K(0)), Sub(K(2), complement), complement);
+}
+
+// max(x, 0) - |x| tail(|x|). What is larger than kMost has no tail, and infinity no product with
+// it.
+Value* ExpLog::Gelu(Value* x) {
+  constexpr double kMost = 16;
+  Value* limited = AtMost(x, kMost);
+  Value* magnitude = Abs(limited);
+  Value* log = Fma(magnitude, Polynomial(magnitude, kTailLog32), K(-1));
+  // -0 for what is below: so is its result where it vanishes.
+  return Fma(Neg(magnitude), emitter_.Exp2InHardware(log), AtLeast(x, -0.0));
 }
 
 Value* ExpLog::Erfc(Value* x) {

@@ -21,9 +21,15 @@ class ExpLog : public FloatLanes {
 
   // f32, where EmitExpNonPositive is enough.
   Value* ExpFast(Value* x);
-  // f32, where the emitter HasExp2 and hides_errors. 1 + erf(x), off by 2^-20 for x >= 0 and by
-  // 2^-15 of itself from -4.5 on, below which it is 2^-32 or less.
+  // f32, where the emitter HasExp2 and hides_errors. 1 + erf(x), off by 2^-17 of itself from -4.5
+  // on, below which it is 2^-32 or less.
   Value* OnePlusErf(Value* x);
+  // exp((x - most) * scale), and all of a row times one factor between 2^(-1/2) and 2^(1/2); 0
+  // where that is below the least normal number. `most` is the largest x, one lane or as many;
+  // `scale` above 0 and 1 at most; `is_16_bit`: x is a 16-bit float, or one times a constant.
+  Value* ExpBelow(Value* x, Value* most, double scale, bool is_16_bit);
+  // x / 2 * (1 + erf(x / sqrt(2))), off by as much.
+  Value* Gelu(Value* x);
 
   // f64.
   Value* Expm1(Value* x);

@@ -244,6 +244,14 @@ llvm::Value* CallForFour(Builder& b, llvm::CallInst* call, llvm::Value* function
   return all;
 }
 
+// The second argument is the lower half.
+llvm::Value* RoundedPair(Builder& b, llvm::CallInst* call) {
+  llvm::Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getFloatTy(), 2));
+  pair = b.CreateInsertElement(pair, call->getArgOperand(1), std::uint64_t{0});
+  pair = b.CreateInsertElement(pair, call->getArgOperand(0), std::uint64_t{1});
+  return b.CreateFPTrunc(pair, call->getType());
+}
+
 thread_local int assertions_failed = 0;
 
 void FailAssertion(const char*, const char*, std::uint32_t, const char*, std::uint64_t) {
@@ -272,6 +280,7 @@ void ReplaceIntrinsics(llvm::Module& module) {
     Builder b(call);
     llvm::Value* target = nullptr;
     llvm::Value* four = nullptr;  // What gives four results.
+    llvm::Value* made = nullptr;
     switch (call->getIntrinsicID()) {
       case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16:
         four = AddressOf(b, &Block::Multiply<BF16>);
@@ -312,16 +321,18 @@ void ReplaceIntrinsics(llvm::Module& module) {
       case llvm::Intrinsic::nvvm_ex2_approx_ftz:
         target = AddressOf(b, &FlushedExp2Approx);
         break;
+      case llvm::Intrinsic::nvvm_ff2bf16x2_rn:
+        made = RoundedPair(b, call);
+        break;
       case llvm::Intrinsic::nvvm_rcp_approx_ftz_f:
         target = AddressOf(b, &FlushedReciprocalApprox);
         break;
       default:
         STOKER_CHECK(false);
     }
-    llvm::Value* made = nullptr;
     if (four != nullptr) {
       made = CallForFour(b, call, four);
-    } else {
+    } else if (made == nullptr) {
       const std::vector<llvm::Value*> arguments(call->arg_begin(), call->arg_end());
       made = b.CreateCall(call->getFunctionType(), target, arguments);
     }

@@ -340,11 +340,47 @@ TEST(Accuracy, OnePlusErfOfGpus_IsWhatEachRoundingShows) {
         continue;
       }
       const double exact = std::erfc(-x);
-      const double own = std::ldexp(exact, x < 0 ? -15 : -20);
+      const double own = std::ldexp(exact, -17);
       const double rounding = std::fmax(std::ldexp(exact, -digits), 0x1p-25);
       EXPECT_GE(results[i], 0);
       EXPECT_LE(std::fabs(results[i] - exact), x < -4.5 ? 0x1p-32 : own + rounding)
           << Name(dtype) << " of " << x << " gives " << results[i];
+    }
+  }
+}
+
+// x / 2 * (1 + erf(x / sqrt(2))), which is one function there too: of every x.
+TEST(Accuracy, GeluOfGpus_IsWhatEachRoundingShows) {
+  const Target target = Target::Parse("cuda/sm_90a").value();
+  for (const DType dtype : {DType::kF16, DType::kBF16}) {
+    const Sample sample = SampleOf(OpKind::kErf, dtype, 1);
+    LoopFunc func = FuncOf(OpKind::kErf, dtype, sample.x.size());
+    Body& instrs = func.stages[0].body;
+    BodyBuilder body(instrs);
+    const std::uint32_t x = instrs.instrs[func.stages[0].stores[0].value].args[0];
+    const std::uint32_t half = body.Op(OpKind::kMultiply, {x, body.Constant(DType::kF32, 0.5)});
+    const std::uint32_t scaled =
+        body.Op(OpKind::kMultiply, {x, body.Constant(DType::kF32, 0.70710678F)});
+    const std::uint32_t normal =
+        body.Op(OpKind::kAdd, {body.Op(OpKind::kErf, {scaled}), body.Constant(DType::kF32, 1)});
+    func.stages[0].stores[0].value = body.Op(OpKind::kMultiply, {half, normal});
+    const std::vector<double> results = ResultsOf(func, dtype, sample, target);
+    ASSERT_EQ(results.size(), sample.x.size());
+    const double least = dtype == DType::kF16 ? 0x1p-25 : 0x1p-134;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const double x_i = sample.x[i];
+      const double exact = x_i / 2 * std::erfc(-x_i * std::sqrt(0.5));
+      if (std::isnan(exact) || std::isinf(exact)) {  // Of -infinity, too, as in PyTorch.
+        EXPECT_EQ(testing::PrintToString(std::fabs(results[i])),
+                  testing::PrintToString(std::fabs(exact)));
+        continue;
+      }
+      const double own = x_i < -6.3 ? -x_i * 0x1p-33 : std::ldexp(std::fabs(exact), -17);
+      const double rounding =
+          std::fmax(std::ldexp(std::fabs(exact), -FormatOf(dtype).digits), least);
+      EXPECT_EQ(std::signbit(results[i]), std::signbit(x_i)) << x_i;
+      EXPECT_LE(std::fabs(results[i] - exact), own + rounding)
+          << Name(dtype) << " of " << x_i << " gives " << results[i];
     }
   }
 }
