@@ -4,21 +4,9 @@
 namespace stoker {
 
 Result<StorageId> Lowering::RowMajorStorage(ValueId value) {
-  const int rank = graph_.type(value).shape.rank();
-  std::vector<NodeId> views;
-  for (ValueId at = value;;) {
-    const std::optional<Layout> layout = LayoutSeenRowMajor(graph_, views, rank);
-    if (!layout) break;
-    for (const StorageId id : builder_.FindAll(at, false)) {
-      const Storage& storage = builder_.storage(id);
-      if (LieAlike(storage.layout, *layout, storage.shape)) return id;
-    }
-    const NodeId producer = graph_.value(at).producer;
-    if (producer == kNoNode || !IsView(graph_.node(producer).kind)) break;
-    views.push_back(producer);
-    at = graph_.node(producer).operands[0];
-  }
-  return Copy(value, Layout::RowMajor(rank), false);
+  const StorageId found = builder_.FindRowMajor(value, false);
+  if (found != kNoStorage) return found;
+  return Copy(value, Layout::RowMajor(graph_.type(value).shape.rank()), false);
 }
 
 Lowering::ResultStorages Lowering::AddRowMajorResult(ValueId value) {
