@@ -121,6 +121,15 @@ class Lowering {
 
   // lower_host.cc
   Status LowerHost(const Group& group);
+  // From one of its elements on, a value's lie row-major.
+  struct Part {
+    StorageId storage = kNoStorage;
+    SymDim first;
+  };
+  std::optional<Part> FindPart(ValueId value);
+  // The same, after a copy if need be.
+  Result<Part> PlaceOperand(ValueId value);
+  Status MakeOutputAround(ValueId value);
   // Where the elements of `value` lie row-major, after a copy if need be.
   Result<StorageId> RowMajorStorage(ValueId value);
   // Row-major storages for a result, one of which is written and copied to the others.
