@@ -178,18 +178,25 @@ bool StorageDecision::IsSpreadRead(const Read& read) const {
              static_cast<double>(kMinSpread) * TypicalBytes(graph_.type(read.source));
 }
 
-// A kernel that reduces rows has neighbours of these at hand: it leaves another order to a copy.
+// Loops that read it, and a kernel that makes it of rows, go along its last dim: another order is
+// left to a copy.
 std::optional<Layout> StorageDecision::WantedByProduct(const Read& read) const {
   const std::optional<Layout> layout = LayoutForProduct(graph_, read);
-  const NodeId producer = graph_.value(read.source).producer;
-  const std::uint32_t group = producer == kNoNode ? kNoGroup : grouping_.group_of[producer];
-  if (!layout || group == kNoGroup || grouping_.groups[group].reduced.empty()) return layout;
+  if (!layout || layout->order.empty()) return layout;
   const Shape& shape = graph_.type(read.source).shape;
   int last = shape.rank() - 1;
   while (last > 0 && shape[last] == SymDim(1)) --last;
   auto innermost = layout->order.rbegin();
   while (innermost + 1 != layout->order.rend() && shape[*innermost] == SymDim(1)) ++innermost;
-  return *innermost == last ? layout : std::nullopt;
+  if (*innermost == last) return layout;
+  const NodeId producer = graph_.value(read.source).producer;
+  const std::uint32_t group = producer == kNoNode ? kNoGroup : grouping_.group_of[producer];
+  const bool is_of_rows = group != kNoGroup && !grouping_.groups[group].reduced.empty();
+  const bool serves_products =
+      std::ranges::all_of(reads_.OfSource(read.source), [&](std::uint32_t index) {
+        return graph_.node(reads_.read(index).reader).kind == OpKind::kDotGeneral;
+      });
+  return serves_products && !is_of_rows ? layout : std::nullopt;
 }
 
 // Are the node's operands in memory, or cheap to have there? Those of its own group may be neither.
