@@ -57,7 +57,12 @@ HostCall HostCallOf(const PipelineResult& pipeline, const Step& step) {
   call.target = op.target;
   std::size_t next = 0;
   const auto place = [&](const TensorType& type) {
-    return HostTensor{type, RefTo(pipeline, step.buffers[next++], SymDim())};
+    const std::size_t k = next++;
+    const SymDim skipped = step.offsets.empty() ? SymDim() : step.offsets[k];
+    BufferRef buffer = RefTo(pipeline, step.buffers[k], skipped);
+    if (!IsArena(buffer.kind)) buffer.offset = skipped * SizeInBytes(type.dtype);
+    buffer.size = type.shape.NumElements() * SizeInBytes(type.dtype);
+    return HostTensor{type, std::move(buffer)};
   };
   for (const TensorType& type : op.operands) call.operands.push_back(place(type));
   for (const TensorType& type : op.results) call.results.push_back(place(type));

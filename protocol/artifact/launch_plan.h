@@ -54,7 +54,8 @@ struct Launch {
   SymDim bytes;
 };
 
-// A tensor that the host framework reads or writes: row-major, all of its buffer.
+// A tensor that the host framework reads or writes: row-major, all of its buffer, which for an
+// operand may begin inside of an input, output or constant.
 struct HostTensor {
   TensorType type;
   BufferRef buffer;

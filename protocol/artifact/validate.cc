@@ -98,7 +98,9 @@ Status CheckGuard(const Guard& guard, const LaunchPlan& plan, std::set<std::uint
   return Ok();
 }
 
-Status CheckBuffer(const BufferRef& buffer, const Artifact& artifact, bool preparing) {
+// `begins_inside`: whether it may be a later part of what an index names.
+Status CheckBuffer(const BufferRef& buffer, const Artifact& artifact, bool preparing,
+                   bool begins_inside = false) {
   const LaunchPlan& plan = artifact.plan;
   const auto misplaced = [&](std::string_view what) {
     return Wrong("buffer.kind", "names " + std::string(what) + " in " +
@@ -140,7 +142,7 @@ Status CheckBuffer(const BufferRef& buffer, const Artifact& artifact, bool prepa
       indexed = false;
       break;
   }
-  if (indexed && buffer.offset != SymDim()) {
+  if (indexed && !begins_inside && buffer.offset != SymDim()) {
     return Wrong("buffer.offset", "is " + buffer.offset.ToString() + " in memory named by index.");
   }
   if (!indexed && buffer.index != 0) {
@@ -191,12 +193,12 @@ bool MayBeWritten(BufferKind kind) {
   return kind == BufferKind::kArena || kind == BufferKind::kOutput;
 }
 
-Status CheckHostTensor(const HostTensor& tensor, const Artifact& artifact,
+Status CheckHostTensor(const HostTensor& tensor, bool is_operand, const Artifact& artifact,
                        const std::set<std::uint32_t>& bound) {
   for (const SymDim& dim : tensor.type.shape) {
     STOKER_RETURN_IF_ERROR(CheckSymbols("host_call.type", dim, bound));
   }
-  STOKER_RETURN_IF_ERROR(CheckBuffer(tensor.buffer, artifact, false));
+  STOKER_RETURN_IF_ERROR(CheckBuffer(tensor.buffer, artifact, false, is_operand));
   STOKER_RETURN_IF_ERROR(CheckSymbols("buffer.offset", tensor.buffer.offset, bound));
   return CheckSymbols("buffer.size", tensor.buffer.size, bound);
 }
@@ -206,13 +208,13 @@ Status CheckHostCall(const HostCall& call, const Artifact& artifact,
   if (call.target.empty()) return Wrong("host_call.target", "is empty.");
   if (call.results.empty()) return Wrong("host_call.results", "is empty.");
   for (const HostTensor& operand : call.operands) {
-    STOKER_RETURN_IF_ERROR(CheckHostTensor(operand, artifact, bound));
+    STOKER_RETURN_IF_ERROR(CheckHostTensor(operand, true, artifact, bound));
   }
   for (const HostTensor& result : call.results) {
     if (!MayBeWritten(result.buffer.kind)) {
       return Wrong("buffer.kind", "of a host call's result names what is only read.");
     }
-    STOKER_RETURN_IF_ERROR(CheckHostTensor(result, artifact, bound));
+    STOKER_RETURN_IF_ERROR(CheckHostTensor(result, false, artifact, bound));
   }
   return Ok();
 }

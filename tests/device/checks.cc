@@ -181,6 +181,23 @@ void AddPoints(int scale, std::vector<Check>& checks) {
   checks.push_back(std::move(water));
 }
 
+// Products of heads, and gradients of what is seen in another order.
+void AddProductsOfHeads(int scale, std::vector<Check>& checks) {
+  for (const char* dtype : {"f32", "bf16", "f64"}) {
+    Check check = Text(std::string("heads ") + dtype,
+                       scale > 0 ? HeadsGraph(128, 12, 64, dtype) : HeadsGraph(7, 3, 8, dtype));
+    check.tolerance = {1e-11, 1e-4, 4e-2, 1e-1};
+    checks.push_back(std::move(check));
+  }
+  for (const char* dtype : {"f32", "bf16", "f64"}) {
+    Check check =
+        Text(std::string("gradients in another order ") + dtype,
+             scale > 0 ? GradientsGraph(8, 197, 12, 64, dtype) : GradientsGraph(3, 5, 2, 8, dtype));
+    check.tolerance = {1e-11, 1e-4, 4e-2, 1e-1};
+    checks.push_back(std::move(check));
+  }
+}
+
 // Matrix products with what follows them. Sums of as many terms as here are off by no more.
 void AddProducts(int scale, std::vector<Check>& checks) {
   struct Sizes {
@@ -217,12 +234,6 @@ void AddProducts(int scale, std::vector<Check>& checks) {
         checks.push_back(std::move(check));
       }
     }
-  }
-  for (const char* dtype : {"f32", "bf16", "f64"}) {
-    Check check = Text(std::string("heads ") + dtype,
-                       scale > 0 ? HeadsGraph(128, 12, 64, dtype) : HeadsGraph(7, 3, 8, dtype));
-    check.tolerance = {1e-11, 1e-4, 4e-2, 1e-1};
-    checks.push_back(std::move(check));
   }
   // Large enough that rows of an odd number of columns are written apart and packed.
   for (const char* dtype : {"f32", "bf16"}) {
@@ -351,6 +362,7 @@ CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, const Ch
   AddReductions(scale, checks);
   AddPoints(scale, checks);
   AddProducts(scale, checks);
+  AddProductsOfHeads(scale, checks);
   AddAttention(scale, checks);
   AddLong(scale, checks);
   AddOps(scale, checks);

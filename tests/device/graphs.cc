@@ -231,6 +231,51 @@ std::string HeadsGraph(std::int64_t rows, std::int64_t heads, std::int64_t size,
          wide + "\n  return %y\n}\n";
 }
 
+std::string GradientsGraph(std::int64_t batch, std::int64_t rows, std::int64_t heads,
+                           std::int64_t size, std::string_view dtype) {
+  const auto type = [&](std::initializer_list<std::int64_t> sizes) {
+    std::string text;
+    for (const std::int64_t dim : sizes) text += (text.empty() ? "" : ",") + std::to_string(dim);
+    return " : " + std::string(dtype) + "[" + text + "]\n";
+  };
+  const std::int64_t width = heads * size;
+  const std::int64_t all = batch * rows;
+  const std::string flat = type({all, width});
+  const std::string columns = type({width, all});
+  // Of %<name>, [all, width] behind a reshape of what is transposed.
+  const auto gradients = [&](const std::string& name) {
+    return "  %r" + name + " = reshape(%" + name + ")" + flat + "  %x" + name +
+           " = dot_general(%r" + name +
+           ", %w) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]}" +
+           type({all, 24}) + "  %t" + name + " = transpose(%r" + name + ") {dims=[1,0]}" + columns +
+           "  %w" + name + " = dot_general(%t" + name +
+           ", %x) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]}" +
+           type({width, 24}) + "  %b" + name + " = reduce(%r" + name +
+           ") {dims=[0], kind=\"add\"}" + type({width});
+  };
+  const auto input = [&](const char* name, std::initializer_list<std::int64_t> sizes) {
+    std::string text = type(sizes);
+    return std::string("%") + name + text.substr(1, text.size() - 2);
+  };
+  const std::int64_t products = batch * heads;
+  return "graph @g(" + input("g", {batch, rows, width}) + ", " + input("m", {batch, rows, width}) +
+         ", " + input("x", {all, 24}) + ", " + input("w", {width, 24}) + ", " +
+         input("p", {products, rows, rows}) + ", " + input("v", {products, rows, size}) +
+         ") {\n  %a = multiply(%g, %m)" + type({batch, rows, width}) +
+         "  %1 = transpose(%a) {dims=[1,0,2]}" + type({rows, batch, width}) + gradients("1") +
+         "  %h = dot_general(%p, %v) {lhs_batch=[0], lhs_contract=[2], rhs_batch=[0], "
+         "rhs_contract=[1]}" +
+         type({products, rows, size}) + "  %hs = reshape(%h)" + type({batch, heads, rows, size}) +
+         "  %2 = transpose(%hs) {dims=[0,2,1,3]}" + type({batch, rows, heads, size}) +
+         gradients("2") +
+         "  %k = dot_general(%v, %p) {lhs_batch=[0], lhs_contract=[1], rhs_batch=[0], "
+         "rhs_contract=[1]}" +
+         type({products, size, rows}) + "  %ks = reshape(%k)" + type({batch, heads, size, rows}) +
+         "  %km = negate(%ks)" + type({batch, heads, size, rows}) +
+         "  %3 = transpose(%km) {dims=[0,3,1,2]}" + type({batch, rows, heads, size}) +
+         gradients("3") + "  return %x1, %w1, %b1, %x2, %w2, %b2, %x3, %w3, %b3\n}\n";
+}
+
 std::string ArgReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype) {
   const std::string last = std::to_string(c);
   const std::string first = std::to_string(a);

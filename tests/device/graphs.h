@@ -33,6 +33,10 @@ std::string BatchedGraph(std::int64_t batch, std::int64_t m, std::int64_t n, std
 // 3 * heads * size] and through a last one: all operands are views.
 std::string HeadsGraph(std::int64_t rows, std::int64_t heads, std::int64_t size,
                        std::string_view dtype);
+// Of a projection of [rows, batch, width] and of two products of heads: with respect to what was
+// projected, to the weights and to the bias. All are seen in another order than they are made in.
+std::string GradientsGraph(std::int64_t batch, std::int64_t rows, std::int64_t heads,
+                           std::int64_t size, std::string_view dtype);
 std::string ArgReduceGraph(std::int64_t a, std::int64_t b, std::int64_t c, std::string_view dtype);
 std::string TotalGraph(std::int64_t elements, std::string_view dtype);
 std::string UnaryGraph(std::string_view op, std::int64_t elements, std::string_view dtype);

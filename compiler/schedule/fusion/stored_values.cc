@@ -4,6 +4,7 @@
 
 #include "compiler/analysis/op_traits.h"
 #include "compiler/analysis/typical_size.h"
+#include "compiler/schedule/fusion/seen_layout.h"
 
 namespace stoker {
 namespace {
@@ -28,6 +29,7 @@ class StorageDecision {
     values_.stored.assign(graph.values().size(), false);
     values_.read_by_call.assign(graph.values().size(), false);
     values_.wanted.resize(graph.values().size());
+    values_.wanted_by_products.assign(graph.values().size(), false);
   }
 
   StoredValues Run() &&;
@@ -35,11 +37,13 @@ class StorageDecision {
  private:
   void Decide(NodeId node_id);
   void NoteReaders(ValueId value);
+  void NoteProducts(ValueId value);
   int RecomputeCost(NodeId node_id) const;
   bool CanRecompute(NodeId node_id, const Read& read) const;
   bool ReadsOnlyMemory(NodeId node_id) const;
   bool IsSpread(const Group& group) const;
   bool IsSpreadRead(const Read& read) const;
+  std::optional<Layout> WantedByProduct(const Read& read) const;
   bool IsOfOne(ValueId value) const;
   std::vector<ValueId> LoadsOf(NodeId node_id) const;
   NodeId HeroOf(NodeId node_id) const { return grouping_.groups[grouping_.group_of[node_id]].hero; }
@@ -174,6 +178,27 @@ bool StorageDecision::IsSpreadRead(const Read& read) const {
              static_cast<double>(kMinSpread) * TypicalBytes(graph_.type(read.source));
 }
 
+// Loops that read it, and a kernel that makes it of rows, go along its last dim: another order is
+// left to a copy.
+std::optional<Layout> StorageDecision::WantedByProduct(const Read& read) const {
+  const std::optional<Layout> layout = LayoutForProduct(graph_, read);
+  if (!layout || layout->order.empty()) return layout;
+  const Shape& shape = graph_.type(read.source).shape;
+  int last = shape.rank() - 1;
+  while (last > 0 && shape[last] == SymDim(1)) --last;
+  auto innermost = layout->order.rbegin();
+  while (innermost + 1 != layout->order.rend() && shape[*innermost] == SymDim(1)) ++innermost;
+  if (*innermost == last) return layout;
+  const NodeId producer = graph_.value(read.source).producer;
+  const std::uint32_t group = producer == kNoNode ? kNoGroup : grouping_.group_of[producer];
+  const bool is_of_rows = group != kNoGroup && !grouping_.groups[group].reduced.empty();
+  const bool serves_products =
+      std::ranges::all_of(reads_.OfSource(read.source), [&](std::uint32_t index) {
+        return graph_.node(reads_.read(index).reader).kind == OpKind::kDotGeneral;
+      });
+  return serves_products && !is_of_rows ? layout : std::nullopt;
+}
+
 // Are the node's operands in memory, or cheap to have there? Those of its own group may be neither.
 bool StorageDecision::ReadsOnlyMemory(NodeId node_id) const {
   const std::uint32_t group = grouping_.group_of[node_id];
@@ -211,6 +236,19 @@ void StorageDecision::NoteReaders(ValueId value) {
       values_.wanted[value] =
           LayoutSeenRowMajor(graph_, read.views, graph_.type(operand).shape.rank());
     }
+  }
+  NoteProducts(value);
+}
+
+// What others want goes before what products do, which are often served by any order.
+void StorageDecision::NoteProducts(ValueId value) {
+  if (!limits_.products_are_calls) return;
+  for (const std::uint32_t index : reads_.OfSource(value)) {
+    if (values_.wanted[value]) return;
+    const Read& read = reads_.read(index);
+    if (graph_.node(read.reader).kind != OpKind::kDotGeneral) continue;
+    values_.wanted[value] = WantedByProduct(read);
+    values_.wanted_by_products[value] = values_.wanted[value].has_value();
   }
 }
 
@@ -267,24 +305,6 @@ Layout ConvolutionInputLayout(const Graph& graph, const Node& node) {
     // All of the padding, even where strides leave some unread: values of one shape then have one
     // layout, and their kernels are the same.
     layout.high[i + 2] = pad_high[i];
-  }
-  return layout;
-}
-
-std::optional<Layout> LayoutSeenRowMajor(const Graph& graph, std::span<const NodeId> views,
-                                         int rank) {
-  Layout layout = Layout::RowMajor(rank);
-  for (const NodeId view : views) {
-    const Node& node = graph.node(view);
-    const Shape& shape = graph.type(node.operands[0]).shape;
-    if (node.kind == OpKind::kTranspose) {
-      const std::vector<std::int64_t>& dims = node.attributes.Ints(AttrName::kDims);
-      for (int& dim : layout.order) dim = static_cast<int>(dims[static_cast<std::size_t>(dim)]);
-    } else if (node.kind == OpKind::kReshape && layout.IsRowMajor()) {
-      layout = Layout::RowMajor(shape.rank());
-    } else {
-      return std::nullopt;
-    }
   }
   return layout;
 }

@@ -15,9 +15,10 @@ namespace stoker {
 struct StoredValues {
   std::vector<bool> stored;        // Per value; results of views and constants never are.
   std::vector<bool> read_by_call;  // Per value: a launch of `launches` reads it.
-  // Per value: how its convolutions, else the host framework or loops over many more points, want
-  // it.
+  // Per value: how its convolutions, else the host framework, products that a library computes, or
+  // loops over many more points, want it.
   std::vector<std::optional<Layout>> wanted;
+  std::vector<bool> wanted_by_products;  // Per value: by these alone.
 };
 
 StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grouping& grouping,
@@ -26,11 +27,6 @@ StoredValues FindStoredValues(const Graph& graph, const Reads& reads, const Grou
 // The layout in which convolution `node` reads its input: channels last, with the zeros its padding
 // needs around it. Requires constant spatial sizes, no negative padding, no dilation of the input.
 Layout ConvolutionInputLayout(const Graph& graph, const Node& node);
-
-// The layout of what `views` look at (from the reader's side to the source's) in which the reader,
-// who sees `rank` dims, finds the elements row-major; nothing where no layout is like that.
-std::optional<Layout> LayoutSeenRowMajor(const Graph& graph, std::span<const NodeId> views,
-                                         int rank);
 
 // Whether only contractions read the node's result, as their right operand, and packing makes it on
 // the way: a product of a matrix and a scale, or matrices side by side.

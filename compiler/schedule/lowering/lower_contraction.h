@@ -66,6 +66,21 @@ class ContractionLowering {
   Status LowerProduct(Group group, ValueId root);
   Status LowerApart(const Group& group);
   Result<bool> MatchEpilogue(const Group& group, ProductParts& parts);
+  struct SeenFactor {
+    ValueId value = 0;
+    ElementIndex index;
+  };
+  SeenFactor BehindTransposes(const ProductParts& parts, const ElementIndex& index,
+                              int which) const;
+  IndexMap RowMajorIndex(const ProductParts& parts, const SeenFactor& seen) const;
+  Result<Address> PlaceFactor(const Group& group, const ProductParts& parts,
+                              const ElementIndex& index, int which);
+  template <typename Fits>
+  Result<Address> CopyFactor(const Group& group, const ProductParts& parts,
+                             const ElementIndex& index, int which, Fits fits);
+  template <typename Fits>
+  Layout LayoutOfCopy(const ProductParts& parts, const ElementIndex& index, int which,
+                      Fits fits) const;
   Status PlaceFactors(const Group& group, ProductParts& parts);
   static IndexMap DenseIndex(const ContractionParts& parts);
   bool FitsProduct(const Group& group, const ProductParts& parts, const Layout& layout) const;

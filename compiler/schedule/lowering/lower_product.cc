@@ -1,6 +1,8 @@
 // Matrix products that a library of the machine computes.
 #include <algorithm>
+#include <utility>
 
+#include "compiler/analysis/view_index.h"
 #include "compiler/schedule/lowering/lower_contraction.h"
 #include "compiler/schedule/lowering/product_dims.h"
 #include "compiler/schedule/lowering/product_epilogue.h"
@@ -89,33 +91,110 @@ Result<bool> ContractionLowering::MatchEpilogue(const Group& group, ProductParts
   return Internal("The epilogue asks for more values than can be copied.");
 }
 
+// Where operand `which` is, after a copy if it lies nowhere as matrices do. What is behind its
+// transposes is copied: the next product may read that too, by rows where this one does by columns.
+Result<Address> ContractionLowering::PlaceFactor(const Group& group, const ProductParts& parts,
+                                                 const ElementIndex& index, int which) {
+  const ValueId value = parts.contraction.node.operands[static_cast<std::size_t>(which)];
+  const std::optional<Address> address =
+      lowering_.AddressOf(value, index, parts.contraction.space, group.prepared);
+  if (address && address->index.IsAffine()) return *address;
+  const SeenFactor seen = BehindTransposes(parts, index, which);
+  if (builder_.FindRowMajor(seen.value, group.prepared) == kNoStorage) {
+    STOKER_RETURN_IF_ERROR(lowering_.Materialize(seen.value, group.prepared));
+  }
+  return Address{builder_.FindRowMajor(seen.value, group.prepared), RowMajorIndex(parts, seen)};
+}
+
+IndexMap ContractionLowering::RowMajorIndex(const ProductParts& parts,
+                                            const SeenFactor& seen) const {
+  return Linearize(parts.contraction.space, seen.index, graph_.type(seen.value).shape.dims());
+}
+
+// The same of one that does not lie as a matrix together with the others: `fits` says whether it
+// would at an address.
+template <typename Fits>
+Result<Address> ContractionLowering::CopyFactor(const Group& group, const ProductParts& parts,
+                                                const ElementIndex& index, int which, Fits fits) {
+  const Node& node = parts.contraction.node;
+  const ValueId value = node.operands[static_cast<std::size_t>(which)];
+  const IndexSpace& space = parts.contraction.space;
+  for (SeenFactor at{value, index};;) {
+    for (const StorageId id : builder_.FindAll(at.value, group.prepared)) {
+      const Storage& storage = builder_.storage(id);
+      IndexMap physical = PhysicalIndex(space, storage.layout, storage.shape, at.index);
+      if (physical.IsAffine() && fits(physical)) return Address{id, std::move(physical)};
+    }
+    const NodeId producer = graph_.value(at.value).producer;
+    if (producer == kNoNode || !IsView(graph_.node(producer).kind)) break;
+    auto pulled = PullThroughView(graph_, graph_.node(producer), at.index, space);
+    if (!pulled) break;
+    at = {graph_.node(producer).operands[0], *std::move(pulled)};
+  }
+  const SeenFactor seen = BehindTransposes(parts, index, which);
+  if (IndexMap row_major = RowMajorIndex(parts, seen); fits(row_major)) {
+    StorageId id = builder_.FindRowMajor(seen.value, group.prepared);
+    if (id == kNoStorage) {
+      const Layout layout = Layout::RowMajor(graph_.type(seen.value).shape.rank());
+      STOKER_TRY(id, lowering_.Copy(seen.value, layout, group.prepared));
+    }
+    return Address{id, std::move(row_major)};
+  }
+  const Layout layout = LayoutOfCopy(parts, index, which, fits);
+  STOKER_TRY(const StorageId id, lowering_.Copy(value, layout, group.prepared));
+  const Storage& storage = builder_.storage(id);
+  return Address{id, PhysicalIndex(space, storage.layout, storage.shape, index)};
+}
+
+// Batch by batch, with those elements as neighbours that are now: whether these are of one row or
+// of one column, a library reads both.
+template <typename Fits>
+Layout ContractionLowering::LayoutOfCopy(const ProductParts& parts, const ElementIndex& index,
+                                         int which, Fits fits) const {
+  const ContractionParts& dims = parts.contraction;
+  const Shape& shape = graph_.type(dims.node.operands[static_cast<std::size_t>(which)]).shape;
+  const Attributes& attributes = dims.node.attributes;
+  const std::vector<std::int64_t>& batch =
+      attributes.Ints(which == 0 ? AttrName::kLhsBatch : AttrName::kRhsBatch);
+  const std::vector<std::int64_t>& contract =
+      attributes.Ints(which == 0 ? AttrName::kLhsContract : AttrName::kRhsContract);
+  Layout rows = LayoutOfRows(shape.rank(), batch, contract);
+  const IndexMap& at = which == 0 ? dims.lhs.index : parts.rhs.index;
+  const bool are_of_rows =
+      std::ranges::any_of(dims.k, [&](int dim) { return at.CoefficientOf(dim) == SymDim(1); });
+  if (are_of_rows) return rows;
+  std::vector<std::int64_t> free;
+  for (const int dim : rows.order) {
+    if (std::ranges::find(batch, dim) == batch.end() &&
+        std::ranges::find(contract, dim) == contract.end()) {
+      free.push_back(dim);
+    }
+  }
+  Layout columns = LayoutOfRows(shape.rank(), batch, free);
+  return fits(PhysicalIndex(dims.space, columns, shape, index)) ? columns : rows;
+}
+
+// What the operand shows, behind the transposes that a library reads where they lie.
+ContractionLowering::SeenFactor ContractionLowering::BehindTransposes(const ProductParts& parts,
+                                                                      const ElementIndex& index,
+                                                                      int which) const {
+  const Node& node = parts.contraction.node;
+  SeenFactor seen{node.operands[static_cast<std::size_t>(which)], index};
+  for (;;) {
+    const NodeId producer = graph_.value(seen.value).producer;
+    if (producer == kNoNode || graph_.node(producer).kind != OpKind::kTranspose) return seen;
+    const Node& view = graph_.node(producer);
+    seen.index = *PullThroughView(graph_, view, seen.index, parts.contraction.space);
+    seen.value = view.operands[0];
+  }
+}
+
 // Where the factors are, after copies of those that lie as no library reads them.
 Status ContractionLowering::PlaceFactors(const Group& group, ProductParts& parts) {
   ContractionParts& dims = parts.contraction;
-  const Attributes& attributes = dims.node.attributes;
-  const auto place = [&](int operand, const ElementIndex& index, Address& address, bool copy) {
-    const ValueId value = dims.node.operands[static_cast<std::size_t>(operand)];
-    const auto run = [&]() -> Status {
-      if (!copy) {
-        STOKER_TRY(address, lowering_.AddressOrCopy(value, index, dims.space, group.prepared));
-        copy = !address.index.IsAffine();
-      }
-      if (!copy) return Ok();
-      const bool is_lhs = operand == 0;
-      const Layout layout =
-          LayoutOfRows(graph_.type(value).shape.rank(),
-                       attributes.Ints(is_lhs ? AttrName::kLhsBatch : AttrName::kRhsBatch),
-                       attributes.Ints(is_lhs ? AttrName::kLhsContract : AttrName::kRhsContract));
-      STOKER_TRY(address.storage, lowering_.Copy(value, layout, group.prepared));
-      const Storage& storage = builder_.storage(address.storage);
-      address.index = PhysicalIndex(dims.space, storage.layout, storage.shape, index);
-      return Ok();
-    };
-    return run();
-  };
   const ElementIndex lhs_index = SetContracted(group, dims);
-  STOKER_RETURN_IF_ERROR(place(0, lhs_index, dims.lhs, false));
-  STOKER_RETURN_IF_ERROR(place(1, dims.rhs_index, parts.rhs, false));
+  STOKER_TRY(dims.lhs, PlaceFactor(group, parts, lhs_index, 0));
+  STOKER_TRY(parts.rhs, PlaceFactor(group, parts, dims.rhs_index, 1));
   // Rows in the order in which they lie are one dim more often, and D may lie as they do.
   const auto repeats = [&](int dim) { return dims.lhs.index.CoefficientOf(dim) == SymDim(0); };
   if (std::ranges::none_of(dims.m, repeats)) SortByStride(dims.m, dims.lhs.index);
@@ -123,11 +202,17 @@ Status ContractionLowering::PlaceFactors(const Group& group, ProductParts& parts
   for (int attempt = 0; attempt < kMaxContractionAttempts; ++attempt) {
     ProductOperand blamed = ProductOperand::kA;
     if (FlattenProduct(parts.DimsFor(dense, false), &blamed)) return Ok();
-    if (blamed == ProductOperand::kA) {
-      STOKER_RETURN_IF_ERROR(place(0, lhs_index, dims.lhs, true));
-    } else {
-      STOKER_RETURN_IF_ERROR(place(1, dims.rhs_index, parts.rhs, true));
-    }
+    const bool is_lhs = blamed == ProductOperand::kA;
+    Address& address = is_lhs ? dims.lhs : parts.rhs;
+    const auto fits = [&](const IndexMap& at) {
+      const IndexMap before = std::exchange(address.index, at);
+      ProductOperand next = ProductOperand::kA;
+      const bool is_other = FlattenProduct(parts.DimsFor(dense, false), &next) || next != blamed;
+      address.index = before;
+      return is_other;
+    };
+    STOKER_TRY(address,
+               CopyFactor(group, parts, is_lhs ? lhs_index : dims.rhs_index, is_lhs ? 0 : 1, fits));
   }
   return Internal("The operands of a product do not become matrices.");
 }
@@ -157,8 +242,9 @@ bool ContractionLowering::FitsProduct(const Group& group, const ProductParts& pa
   return d.IsAffine() && FlattenProduct(parts.DimsFor(d, has_matrix), &blamed).has_value();
 }
 
-// As it is computed, but where all that read it see it transposed in one way: as they do, since a
-// product of which the rows of a head lie apart costs no more.
+// As it is computed, but where another product wants it otherwise, or all that read it see it
+// transposed in one way: as they do, since a product of which the rows of a head lie apart costs no
+// more.
 Layout ContractionLowering::OwnLayoutOf(const Group& group, const ProductParts& parts) const {
   const ContractionParts& dims = parts.contraction;
   std::vector<int> order = dims.batch;
@@ -166,6 +252,8 @@ Layout ContractionLowering::OwnLayoutOf(const Group& group, const ProductParts& 
   order.push_back(dims.n);
   const NodeId producer = graph_.value(parts.root).producer;
   const Layout natural = NaturalLayout(group.placement.at(producer), order);
+  const std::optional<Layout>& wanted = scheduled_.values.wanted[parts.root];
+  if (wanted && !wanted->HasHalo() && FitsProduct(group, parts, *wanted)) return *wanted;
   std::optional<Layout> seen;
   for (const std::uint32_t index : scheduled_.reads.OfSource(parts.root)) {
     const Read& read = scheduled_.reads.read(index);
@@ -230,9 +318,7 @@ std::vector<StorageId> ContractionLowering::AddProductStorages(const Group& grou
   // What is bound first is what copies are made of.
   const std::optional<Layout>& wanted = scheduled_.values.wanted[root];
   if (!outputs_fit || aligned || (wanted && !wanted->IsRowMajor())) add_own();
-  const std::vector<StorageId> fixed =
-      lowering_.AddFixedStorages(root, group.prepared, outputs_fit);
-  storages.insert(storages.end(), fixed.begin(), fixed.end());
+  lowering_.AddFixedStorages(root, group.prepared, outputs_fit, storages);
   if (storages.empty()) add_own();
   return storages;
 }

@@ -4,6 +4,7 @@
 
 #include "compiler/analysis/op_traits.h"
 #include "compiler/analysis/view_index.h"
+#include "compiler/schedule/fusion/seen_layout.h"
 #include "compiler/schedule/lowering/lower_contraction.h"
 #include "compiler/schedule/program/place_updates.h"
 
@@ -120,7 +121,13 @@ BufferKind Lowering::KindFor(ValueId value, bool prepared) const {
 
 std::vector<StorageId> Lowering::AddFixedStorages(ValueId value, bool prepared, bool outputs_fit) {
   std::vector<StorageId> storages;
-  if (prepared) return storages;
+  AddFixedStorages(value, prepared, outputs_fit, storages);
+  return storages;
+}
+
+void Lowering::AddFixedStorages(ValueId value, bool prepared, bool outputs_fit,
+                                std::vector<StorageId>& storages) {
+  if (prepared) return;
   const Shape& shape = graph_.type(value).shape;
   for (std::uint32_t i = 0; i < graph_.outputs().size() && outputs_fit; ++i) {
     if (output_written_[i] || copied_[i] || !BecomesOutput(value, i)) continue;
@@ -128,7 +135,6 @@ std::vector<StorageId> Lowering::AddFixedStorages(ValueId value, bool prepared, 
     output_written_[i] = true;
   }
   AddWanted(value, outputs_fit, storages);
-  return storages;
 }
 
 std::vector<StorageId> Lowering::AddLoopStorages(ValueId value, bool prepared) {
@@ -156,7 +162,20 @@ void Lowering::AddWanted(ValueId value, bool outputs_fit, std::vector<StorageId>
   for (const StorageId id : storages) {
     if (LieAlike(builder_.storage(id).layout, *wanted, graph_.type(value).shape)) return;
   }
+  if (scheduled_.values.wanted_by_products[value] && !storages.empty() &&
+      ProductsRead(value, builder_.storage(storages.front()).layout)) {
+    return;
+  }
   storages.push_back(builder_.Add(value, BufferKind::kArena, 0, *wanted));
+}
+
+// Whether all that products see as one dim of `value` steps as one where it lies in `layout`.
+bool Lowering::ProductsRead(ValueId value, const Layout& layout) const {
+  return std::ranges::all_of(scheduled_.reads.OfSource(value), [&](std::uint32_t index) {
+    const Read& read = scheduled_.reads.read(index);
+    return graph_.node(read.reader).kind != OpKind::kDotGeneral ||
+           LayoutSeenOf(graph_, read.views, layout).has_value();
+  });
 }
 
 // In which an output is row-major that shows the value's dims in another order.

@@ -72,9 +72,13 @@ class Lowering {
 
   // Storages that the outputs and the convolutions that read `value` ask for.
   std::vector<StorageId> AddFixedStorages(ValueId value, bool prepared, bool outputs_fit);
+  // Those of them that do not lie as one of `storages` does, behind these.
+  void AddFixedStorages(ValueId value, bool prepared, bool outputs_fit,
+                        std::vector<StorageId>& storages);
   // The same of a loop, which may write them in any order of dims.
   std::vector<StorageId> AddLoopStorages(ValueId value, bool prepared);
   void AddWanted(ValueId value, bool outputs_fit, std::vector<StorageId>& storages);
+  bool ProductsRead(ValueId value, const Layout& layout) const;
   std::optional<Layout> LayoutAsOutput(ValueId value, std::uint32_t output) const;
   // Whether the bytes of `value` become those of the output, with no copy on the way.
   bool BecomesOutput(ValueId value, std::uint32_t output) const;
@@ -117,6 +121,15 @@ class Lowering {
 
   // lower_host.cc
   Status LowerHost(const Group& group);
+  // From one of its elements on, a value's lie row-major.
+  struct Part {
+    StorageId storage = kNoStorage;
+    SymDim first;
+  };
+  std::optional<Part> FindPart(ValueId value);
+  // The same, after a copy if need be.
+  Result<Part> PlaceOperand(ValueId value);
+  Status MakeOutputAround(ValueId value);
   // Where the elements of `value` lie row-major, after a copy if need be.
   Result<StorageId> RowMajorStorage(ValueId value);
   // Row-major storages for a result, one of which is written and copied to the others.

@@ -35,7 +35,8 @@ bool Layout::HasHalo() const {
 bool Layout::IsRowMajor() const { return *this == RowMajor(static_cast<int>(order.size())); }
 
 bool LieAlike(const Layout& a, const Layout& b, const Shape& shape) {
-  if (a.HasHalo() || b.HasHalo()) return a == b;
+  const bool has_gaps = a.row_multiple != 1 || b.row_multiple != 1;
+  if (has_gaps || a.HasHalo() || b.HasHalo()) return a == b;
   const auto steps = [&](const Layout& layout) {
     std::vector<int> dims;
     for (const int dim : layout.order) {

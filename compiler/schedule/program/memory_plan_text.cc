@@ -25,13 +25,17 @@ std::string LayoutText(const Layout& layout) {
 }  // namespace
 
 std::string PlaceText(BufferKind kind, std::uint32_t index, const SymDim& offset) {
+  const auto named = [&](const char* what) {
+    const std::string place = what + std::to_string(index);
+    return offset == SymDim(0) ? place : place + "+" + offset.ToString();
+  };
   switch (kind) {
     case BufferKind::kInput:
-      return "input" + std::to_string(index);
+      return named("input");
     case BufferKind::kOutput:
-      return "output" + std::to_string(index);
+      return named("output");
     case BufferKind::kConstant:
-      return "constant" + std::to_string(index);
+      return named("constant");
     case BufferKind::kArena:
       return "arena+" + offset.ToString();
     case BufferKind::kPrepared:

@@ -53,6 +53,23 @@ graph @g(%x: f32[6,10], %w: parameter f32[10,6], %b: parameter bf16[8]) {
         1);
 }
 
+TEST(HostCall, OfParts_ReadsThemWhereTheyAre) {
+  Check(R"(
+graph @g(%x: f32[3,16,4], %y: f32[16,12], %z: f32[5,8]) {
+  %r = reshape(%y) : f32[16,3,4]
+  %t = transpose(%r) {dims=[1,0,2]} : f32[3,16,4]
+  %a = slice(%x) {start=[2,0,0], limit=[3,16,4], stride=[1,1,1]} : f32[1,16,4]
+  %b = slice(%t) {start=[1,0,0], limit=[2,16,4], stride=[1,1,1]} : f32[1,16,4]
+  %c = reshape(%b) : f32[16,2,2]
+  %d = slice(%z) {start=[1,0], limit=[3,8], stride=[1,1]} : f32[2,8]
+  %e = slice(%z) {start=[2,0], limit=[4,8], stride=[1,1]} : f32[2,8]
+  %h, %k = extern_call(%a, %c, %d, %e) {target="op"} : f32[9,4], i32[11]
+  %n = negate(%h) : f32[9,4]
+  return %n, %t, %k
+})",
+        1);
+}
+
 TEST(HostCall, ResultsThatAreOutputs_AreWrittenThere) {
   Check(R"(
 graph @g(%x: f32[5,8]) {

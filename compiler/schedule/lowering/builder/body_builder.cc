@@ -254,9 +254,12 @@ Result<std::uint32_t> BodyBuilder::View(const Node& node, const ElementIndex& in
   const StorageId storage = program_.FindRowMajor(operand, prepared_);
   if (storage != kNoStorage) {
     const Shape& shape = graph_.type(node.results[0]).shape;
-    // Of what is stored: everything along its last dim, whose stride is 1.
-    ElementIndex flat(program_.storage(storage).shape.dims().size());
-    if (!flat.empty()) flat.back() = Linearize(space_, index, shape.dims());
+    // Of what is stored: everything along the dim whose stride is 1.
+    const std::vector<int>& order = program_.storage(storage).layout.order;
+    ElementIndex flat(order.size());
+    if (!flat.empty()) {
+      flat[static_cast<std::size_t>(order.back())] = Linearize(space_, index, shape.dims());
+    }
     return Load(storage, graph_.type(operand).dtype, flat);
   }
   return Missing(operand);

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "compiler/analysis/op_traits.h"
 #include "compiler/analysis/seen_as_stored.h"
+#include "compiler/schedule/fusion/seen_layout.h"
 
 namespace stoker {
 
@@ -97,12 +99,18 @@ StorageId ProgramBuilder::Find(ValueId value, bool prepared) {
 }
 
 StorageId ProgramBuilder::FindRowMajor(ValueId value, bool prepared) {
+  const int rank = graph_.type(value).shape.rank();
+  std::vector<NodeId> views;
   for (;;) {
+    const std::optional<Layout> layout = LayoutSeenRowMajor(graph_, views, rank);
+    if (!layout) return kNoStorage;
     for (const StorageId id : FindAll(value, prepared)) {
-      if (program_.storages[id].layout.IsRowMajor()) return id;
+      const Storage& storage = program_.storages[id];
+      if (LieAlike(storage.layout, *layout, storage.shape)) return id;
     }
     const NodeId producer = graph_.value(value).producer;
-    if (producer == kNoNode || graph_.node(producer).kind != OpKind::kReshape) return kNoStorage;
+    if (producer == kNoNode || !IsView(graph_.node(producer).kind)) return kNoStorage;
+    views.push_back(producer);
     value = graph_.node(producer).operands[0];
   }
 }

@@ -34,8 +34,8 @@ class ProgramBuilder {
   StorageId Find(ValueId value, bool prepared);
   // All of them, in the order they were made.
   std::vector<StorageId> FindAll(ValueId value, bool prepared);
-  // One that has the value's elements in row-major order: its own, or that of what it is a reshape
-  // of, whose shape may be another.
+  // One that has the value's elements in row-major order: its own, or that of what it looks at,
+  // whose shape may be another.
   StorageId FindRowMajor(ValueId value, bool prepared);
 
   // Steps from here on are of this group.

@@ -160,6 +160,11 @@ const std::vector<Refusal>& Refusals() {
          SampleHostCall(a).results[0].buffer = {BufferKind::kOutput, 2, {}, SymDim(64) * S(0)};
        },
        "plan.steps[1]: Field 'buffer.index' is 2; there are 2."},
+      {"HostCallThatWritesInsideAnOutput",
+       [](Artifact& a) {
+         SampleHostCall(a).results[0].buffer = {BufferKind::kOutput, 0, 64, SymDim(64) * S(0)};
+       },
+       "plan.steps[1]: Field 'buffer.offset' is 64 in memory named by index."},
       {"HostCallOfUnboundType",
        [](Artifact& a) {
          SampleHostCall(a).operands[0].type.shape = Shape{S(9), SymDim(16)};
