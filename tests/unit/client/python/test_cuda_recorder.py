@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from stoker.runtime.replays import cuda_recorder
-from stoker.runtime.replays.replay import NotRecordable
+from stoker.runtime.replays.replay import LARGE, NotRecordable
 
 GPU = torch.device("meta")
 
@@ -63,3 +63,30 @@ def test_bits_of_an_input_are_copied():
     x = torch.arange(6.0)
     bits, = results_of(lambda a: [a[0].view(torch.int32)], x, device=torch.device("cpu"))
     assert torch.equal(bits, x.view(torch.int32)) and bits.data_ptr() != x.data_ptr()
+
+
+class Captured(Recorder):
+    """Says how often it was asked to capture."""
+
+    captures = 0
+
+    def _capture(self, run, arguments, only_there):
+        self.captures += 1
+        return super()._capture(run, arguments, only_there)
+
+
+@pytest.mark.parametrize("elements, captures", [(LARGE // 4, 2), (4, 1)])
+def test_large_results_that_no_kernel_makes_are_there_before(elements, captures):
+    recorder, x = Captured(torch.device("cpu")), torch.randn(elements)
+    made = recorder.record(lambda a: [twice := a[0] * 2, a[0] + 1, twice], [x], set())
+    first, second, again = made.replay([x], set())
+    assert recorder.captures == captures and again is first
+    assert torch.equal(first, x * 2) and torch.equal(second, x + 1)
+    stay = [found.data_ptr() == other.data_ptr() for found, other in zip(made.replay([x], set()), (first, second))]
+    assert stay == [captures == 2] * 2
+
+
+def test_results_that_show_elements_again_and_again_are_copied_by_each_call():
+    recorder, x = Captured(torch.device("cpu")), torch.randn(LARGE // 4)
+    shown, = recorder.record(lambda a: [(a[0] * 2).expand(2, -1)], [x], set()).replay([x], set())
+    assert recorder.captures == 1 and torch.equal(shown, (x * 2).expand(2, -1)) and shown.stride() == (0, 1)

@@ -9,7 +9,7 @@ from ...base.signals import let_through
 from ...pytorch import devices
 from ...pytorch.only_there import OnlyThere
 from .lent_memory import Ahead
-from .replay import Given, NotRecordable, Recording
+from .replay import LARGE, Given, NotRecordable, Recording, overlaps
 
 _lock = ProcessLock()
 _UNUSED = 64 << 20  # Bytes. As many that nothing uses go back to the driver: what recordings work in is apart.
@@ -58,14 +58,25 @@ class Recorder:
                 places[place] = torch.empty_strided(
                     argument.shape, argument.stride(), dtype=argument.dtype, device=device)
         given = [places.get(place, argument) for place, argument in enumerate(arguments)]
+        only_there = OnlyThere(device, numbers)
+        graph, results, passing = self._captured_ahead(ahead, run, given, only_there)
+        kept = {
+            number: torch.empty_strided(result.shape, result.stride(), dtype=result.dtype, device=device)
+            for number, result in passing.items() if result.nbytes >= LARGE and not overlaps(result)}
+        if kept:  # Once more, now that it is known what else is to be there before.
+            graph = results = passing = None
+            ahead.keep(kept.values())
+            graph, results, passing = self._captured_ahead(ahead, _keeping(run, kept), given, only_there)
+        return Recording(graph.replay, self.stream(), arguments, places, results, set(passing), lender)
+
+    def _captured_ahead(self, ahead, run, given, only_there):
+        """(graph, results, those by number that lie where all recordings work)"""
         with ahead:
-            graph, results = self._capture(run, given, OnlyThere(device, numbers))
+            graph, results = self._capture(run, given, only_there)
         results = _as_given(results, given)
-        # What else is given lies where all recordings work.
-        passing = {
-            number for number, result in enumerate(results)
+        return graph, results, {
+            number: result for number, result in enumerate(results)
             if isinstance(result, torch.Tensor) and result.untyped_storage().data_ptr() not in ahead.addresses}
-        return Recording(graph.replay, self.stream(), arguments, places, results, passing, lender)
 
     def _capture(self, run, arguments, only_there):
         device = self._device
@@ -93,6 +104,18 @@ def _new_pool(device):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch says that the graph is empty.
         return pool, _captured(device, pool, list)[0]
+
+
+def _keeping(run, kept):
+    """`run`, whose results are copied to `kept`, {number: tensor}."""
+    def run_and_keep(arguments):
+        results = list(run(arguments))
+        places = {id(results[number]): place for number, place in kept.items()}
+        for number, place in kept.items():
+            place.copy_(results[number])
+        return [places.get(id(result), result) for result in results]
+
+    return run_and_keep
 
 
 def _as_given(results, arguments):

@@ -137,18 +137,24 @@ class Ahead:
     _of_threads = threading.local()
 
     def __init__(self, buffers):
-        self._buffers = buffers
-        self.addresses = {
-            tensor.untyped_storage().data_ptr() for made in buffers.values() for tensor in made.values()}
+        self._buffers, self._waiting = buffers, {}
+        self.addresses = set()
+        for made in buffers.values():
+            self.keep(made.values())
 
     @classmethod
     def of(cls, maker):
         """The maker's, once."""
         ahead = getattr(cls._of_threads, "ahead", None)
-        return {} if ahead is None else ahead._buffers.pop(maker, {})
+        return {} if ahead is None else ahead._waiting.pop(maker, {})
+
+    def keep(self, tensors):
+        """These are there before, too."""
+        self.addresses.update(tensor.untyped_storage().data_ptr() for tensor in tensors)
 
     def __enter__(self):
         self._of_threads.ahead = self
+        self._waiting = dict(self._buffers)
 
     def __exit__(self, *_):
         self._of_threads.ahead = None

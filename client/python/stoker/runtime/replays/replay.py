@@ -155,7 +155,7 @@ class Recording:
         tensors = [place for place in still if isinstance(arguments[place], torch.Tensor)]
         self._addresses = Addresses(arguments, tensors)
         self._numbers = [(place, arguments[place]) for place in still if place not in set(tensors)]
-        self._copied = [(place, target, _extent(target) if _overlaps(target) else None) for place, target in places.items()]
+        self._copied = [(place, target, _extent(target) if overlaps(target) else None) for place, target in places.items()]
         # [place, where it came from, in how many calls one after the other]
         self._sources = [
             [place, None, 0] for place, target in places.items() if target.numel() * target.element_size() >= LARGE]
@@ -232,7 +232,7 @@ class Recording:
         return _copy_of(result) if is_copied else result.detach()
 
 
-def _overlaps(tensor):
+def overlaps(tensor):
     """May two of its elements be one, as expand() and unfold() make them? PyTorch writes to no such tensor."""
     reach = 0
     for stride, size in sorted(zip(tensor.stride(), tensor.shape)):
