@@ -3,6 +3,7 @@
 import math
 import operator
 import sys
+import weakref
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
@@ -67,6 +68,25 @@ def metadata_check(tensors):
 def uses_of(storage):
     """How many tensors hold it, and 1 for the Python object."""
     return torch._C._storage_Use_Count(storage._cdata)
+
+
+class StorageHeld:
+    """One that a tensor has, and this. PyTorch has one Python object for it, so that uses_of() knows nothing of who else holds that."""
+
+    def __init__(self, storage):
+        self.storage = storage
+
+    def references(self):
+        """Of Python, weak ones too."""
+        return sys.getrefcount(self.storage) + weakref.getweakrefcount(self.storage)
+
+
+def _references_of_one():
+    tensor = torch.empty(1)
+    return StorageHeld(tensor.untyped_storage()).references()
+
+
+REFERENCES_OF_ONE = _references_of_one()
 
 
 def is_held_by(values, place):

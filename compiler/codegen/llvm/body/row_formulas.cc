@@ -173,6 +173,29 @@ bool RowFormulas::IsShare(const Body& body, const BodyInstr& instr) const {
   return x.op == BodyOp::kInput && y.op == BodyOp::kInput && shares_.contains({x.input, y.input});
 }
 
+bool RowFormulas::IsMeanOf(const Body& body, std::uint32_t mean, std::uint32_t x) const {
+  if (!Is(body.instrs[mean], OpKind::kMultiply)) return false;
+  const BodyInstr& sum = body.instrs[body.instrs[mean].args[0]];
+  const BodyInstr& over = body.instrs[body.instrs[mean].args[1]];
+  if (over.op != BodyOp::kConstant || !IsReduced(sum, Combine::kAdd, body.instrs[x])) return false;
+  SymDim count(1);
+  for (const int dim : sources_.at(sum.input).reduction->over) {
+    count = count * func_.dims[static_cast<std::size_t>(dim)];
+  }
+  return count.IsConstant() &&
+         std::abs(over.constant) * static_cast<double>(count.constant()) <= 1.001;
+}
+
+// Elsewhere a mean may be far larger than what it is subtracted from, less it.
+bool RowFormulas::IsFromMean(const BodyInstr& kept) const {
+  const auto found = kept.op == BodyOp::kInput ? sources_.find(kept.input) : sources_.end();
+  if (found == sources_.end() || found->second.reduction != nullptr) return false;
+  const Body& body = found->second.stage->body;
+  const BodyInstr& difference = body.instrs[found->second.value];
+  return Is(difference, OpKind::kSubtract) &&
+         IsMeanOf(body, difference.args[1], difference.args[0]);
+}
+
 std::optional<RowFormulas::Normalized> RowFormulas::NormalizedOf(const Body& body,
                                                                  const BodyInstr& instr) const {
   if (!Is(instr, OpKind::kMultiply)) return std::nullopt;
@@ -181,17 +204,7 @@ std::optional<RowFormulas::Normalized> RowFormulas::NormalizedOf(const Body& bod
     const std::uint32_t scale = instr.args[1 - i];
     if (!Is(difference, OpKind::kSubtract) || !Is(body.instrs[scale], OpKind::kRsqrt)) continue;
     const auto [x, mean] = std::pair(difference.args[0], difference.args[1]);
-    if (!Is(body.instrs[mean], OpKind::kMultiply)) continue;
-    const BodyInstr& sum = body.instrs[body.instrs[mean].args[0]];
-    const BodyInstr& over = body.instrs[body.instrs[mean].args[1]];
-    if (!IsReduced(sum, Combine::kAdd, body.instrs[x]) || over.op != BodyOp::kConstant) continue;
-    SymDim count(1);
-    for (const int dim : sources_.at(sum.input).reduction->over) {
-      count = count * func_.dims[static_cast<std::size_t>(dim)];
-    }
-    if (!count.IsConstant()) continue;
-    if (std::abs(over.constant) * static_cast<double>(count.constant()) > 1.001) continue;
-    return Normalized{x, mean, scale};
+    if (IsMeanOf(body, mean, x) && IsFromMean(body.instrs[x])) return Normalized{x, mean, scale};
   }
   return std::nullopt;
 }

@@ -35,7 +35,8 @@ class RowFormulas {
   // Is it such a share, a quotient?
   bool IsShare(const Body& body, const BodyInstr& instr) const;
 
-  // (x - mean) * scale, `mean` that of the row's x and `scale` a reciprocal root.
+  // (x - mean) * scale, `mean` that of the row's x, each of which is a difference from the row's
+  // mean itself, and `scale` a reciprocal root.
   struct Normalized {
     std::uint32_t x;
     std::uint32_t mean;
@@ -56,6 +57,9 @@ class RowFormulas {
   // `kind` over the row of what `kept` is.
   bool IsReduced(const BodyInstr& reduced, Combine kind, const BodyInstr& kept) const;
   bool Is16Bit(const Body& body, std::uint32_t instr) const;
+  bool IsMeanOf(const Body& body, std::uint32_t mean, std::uint32_t x) const;
+  // Is it kept, and a difference from its row's mean?
+  bool IsFromMean(const BodyInstr& kept) const;
   // Is `user` all that reads the instruction or leaves the stage with it?
   static bool IsOnlyFor(const Stage& stage, std::uint32_t instr, std::uint32_t user);
   void TakeScale(const Stage& stage, std::uint32_t number, Exponential& exponential);

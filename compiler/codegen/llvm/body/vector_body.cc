@@ -347,7 +347,11 @@ llvm::Value* VectorBody::OfRow(const BodyInstr& instr, int width) {
   if (const auto normal = formulas_->NormalizedOf(body_, instr)) {
     if (!is_uniform(normal->mean) || !is_uniform(normal->scale)) return nullptr;
     llvm::Value* scale = values_[normal->scale].value;
-    llvm::Value* shift = b.CreateFNeg(b.CreateFMul(values_[normal->mean].value, scale));
+    // A scale without an end has no product with a mean that is none.
+    llvm::Value* product = b.CreateFNeg(b.CreateFMul(values_[normal->mean].value, scale));
+    llvm::Value* none = llvm::ConstantFP::getNegativeZero(scale->getType());
+    llvm::Value* infinity = llvm::ConstantFP::getInfinity(scale->getType());
+    llvm::Value* shift = b.CreateSelect(b.CreateFCmpOEQ(scale, infinity), none, product);
     return emitter_.Fma(ValueOf(normal->x, width), splat(scale), splat(shift));
   }
   if (const auto e = formulas_->ExponentialOf(instr)) {

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from stoker.runtime.replays.lent_memory import Memory, places_within
-from stoker.runtime.replays.replay import Replayed
+from stoker.runtime.replays.replay import Recording, Replayed
 from unit.client.python.test_replay import Recorder
 
 ELEMENTS = 1 << 18  # 1 MiB.
@@ -134,6 +134,88 @@ def test_a_forward_pass_that_is_recorded_again_ends_what_lies_in_its_memory():
     assert training.backward._recording is None
     training.gradients(kept)
     assert all(lie_in(training.step()[1], training.memory()))
+
+
+def contents(storage):
+    return torch.empty(0).set_(storage, 0, (ELEMENTS,), (1,))
+
+
+@pytest.mark.parametrize("hold", [
+    lambda tensor: tensor.untyped_storage(),
+    lambda tensor: torch.TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=torch.float32, _internal=True)])
+def test_memory_that_is_held_without_a_tensor_stays_as_it_is(hold):
+    training = Training()
+    for _ in range(6):
+        _, kept = training.keep()
+        held, before = hold(kept[0]), kept[0].clone()
+        first, _ = training.gradients(kept)
+        storage, gradient, offset = hold(first), first.clone(), first.storage_offset()
+        del first
+        training.keep()
+        for memory, expected, start in ((held, before, 0), (storage, gradient, offset)):
+            found = torch.empty(0).set_(getattr(memory, "_untyped_storage", memory), start, (ELEMENTS,), (1,))
+            assert torch.equal(found, expected)
+        del found, memory
+
+
+def test_a_weak_reference_to_memory_counts():
+    recorder, x = Recorder(), torch.ones(ELEMENTS)
+    run = Replayed(lambda given: [given[0] * 2], recorder)
+    for _ in range(4):
+        x += 1
+        result, = run([x])
+        held, expected = weakref.ref(result.untyped_storage()), result.clone()
+        del result
+        x += 1
+        run([x])
+        assert held() is None or torch.equal(contents(held()), expected)
+
+
+def test_a_loan_is_of_arguments_that_lie_there():
+    """A forward pass that is not replayed gives others, and gradients that somebody holds still lie there."""
+    training = Training()
+    training.backward = Replayed(
+        lambda given: [given[0] * given[2], given[1] - given[2], given[0] * given[3]], training.backward_recorder, (), lets_go=True)
+    weight = torch.randn(ELEMENTS)
+
+    def step():
+        kept = [*training.keep()[1], torch.full((), 3.0), weight]
+        return training.backward(kept)
+
+    training.forward_recorder.busy = True
+    for _ in range(5):
+        step()
+    training.forward_recorder.busy = False
+    for _ in range(3):
+        step()
+    weight = torch.randn(ELEMENTS)
+    for _ in range(3):
+        step()
+    held = [(gradient, gradient.clone()) for gradient in step()[:2]]
+    training.forward_recorder.busy = True
+    step()
+    assert all(torch.equal(now, then) for now, then in held)
+
+
+@pytest.mark.parametrize("move", [lambda result: result.resize_(2 * ELEMENTS), lambda result: result.untyped_storage().resize_(0)])
+def test_a_result_that_is_moved_is_no_place_of_the_next(move):
+    recorder, x = Recorder(), torch.ones(ELEMENTS)
+    run = Replayed(lambda given: [given[0] * 2], recorder)
+    for _ in range(4):
+        x += 1
+        result, = run([x])
+        assert torch.equal(result, x * 2)
+        move(result)
+
+
+def test_one_element_of_a_result_that_is_given_as_a_copy_holds_nothing():
+    made = torch.ones(ELEMENTS)
+    recording = Recording(lambda: None, 0, [], {}, [made, made[:1].view(())])
+    del made
+    results = recording.replay([], set())
+    assert [memory.numbers for memory in recording.held()] == [{0}]
+    del results
+    assert not recording.held()
 
 
 MB = 1 << 20

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import torch
 
-from ...pytorch.tensors import is_held_by, uses_of
+from ...pytorch.tensors import REFERENCES_OF_ONE, StorageHeld, is_held_by, uses_of
 
 _ALIGNMENT = 512  # Of what lies within other memory, as PyTorch's allocator has it.
 _LARGE = 1 << 20  # Bytes; smaller results are not looked at.
 
 
-class Memory:
+class Memory(StorageHeld):
     """A storage with results of a recording, at the same place in every call. Once a call has let go of what lies there, results
     of another recording may, until this one runs again: they are its guests."""
 
@@ -22,13 +22,14 @@ class Memory:
 
     def __init__(self, storage, own, numbers):
         """`own`: how many tensors of the recording lie there, those with these `numbers`."""
+        super().__init__(storage)
         self.numbers = frozenset(numbers)
-        self.storage = storage
+        self._address = storage.data_ptr()
         self._own = own + 1  # And the Python object.
         self._guests = []
         self._borrowers = weakref.WeakSet()
-        if storage.data_ptr():
-            self._known.setdefault(storage.data_ptr(), self)
+        if self._address:
+            self._known.setdefault(self._address, self)
 
     @classmethod
     def of(cls, value):
@@ -36,8 +37,11 @@ class Memory:
         return cls._known.get(value.untyped_storage().data_ptr()) if isinstance(value, torch.Tensor) else None
 
     def holders(self):
-        """How many tensors that callers have lie there."""
-        return uses_of(self.storage) - self._own - len(self._guests)
+        """How many tensors that callers have lie there, and how often they hold the memory itself; without an end where one of them
+        has moved it, as resize_() does."""
+        if self.storage.data_ptr() != self._address:
+            return math.inf
+        return uses_of(self.storage) - self._own - len(self._guests) + self.references() - REFERENCES_OF_ONE
 
     def take_in(self, guests, borrower):
         self._guests += guests
@@ -106,8 +110,9 @@ class Loan(NamedTuple):
 
 
 def _are_alone(memory, arguments, places):
-    """Is there nothing else of callers in it, and does nobody else hold these arguments?"""
-    return memory.holders() == len(places) and all(is_held_by(arguments, place) for place in places)
+    """Do these arguments lie in it, and nothing else of callers, and does nobody else hold them?"""
+    return memory.holders() == len(places) and all(
+        Memory.of(arguments[place]) is memory and is_held_by(arguments, place) for place in places)
 
 
 def places_within(free, sizes, firsts):

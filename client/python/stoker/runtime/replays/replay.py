@@ -166,7 +166,7 @@ class Recording:
         self._shown = _copied_always(tensors, places) | passing
         own = {number: result for number, result in tensors.items() if number not in self._shown and result.numel()}
         self._loans = [] if lender is None else lender.settle(own)
-        self._memories = _memories_of(own)
+        self._memories = _memories_of(own, tensors)
         places_of = {}  # Of a result that is given twice it is one tensor, as where nothing is recorded.
         self._firsts = [places_of.setdefault(id(result), number) for number, result in enumerate(results)]
         logger.info("recorded a CUDA graph: %d inputs stay, %d are copied", len(self._still), len(self._copied))
@@ -276,11 +276,13 @@ def _copied_always(results, places):
     return shown.union(numbers[:MAX_NUMBERS])
 
 
-def _memories_of(results):
+def _memories_of(results, tensors):
+    """Of `results`, {number: tensor}. `tensors`: all that the recording holds."""
     found = {}
     for number, result in results.items():
-        storage = result.untyped_storage()
-        found.setdefault(storage.data_ptr(), (storage, set(), []))
-        found[storage.data_ptr()][1].add(id(result))
-        found[storage.data_ptr()][2].append(number)
-    return [Memory(storage, len(tensors), numbers) for storage, tensors, numbers in found.values()]
+        found.setdefault(result.untyped_storage().data_ptr(), []).append(number)
+    holders = {}
+    for tensor in tensors.values():
+        holders.setdefault(tensor.untyped_storage().data_ptr(), set()).add(id(tensor))
+    return [
+        Memory(results[numbers[0]].untyped_storage(), len(holders[address]), numbers) for address, numbers in found.items()]
