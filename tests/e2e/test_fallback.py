@@ -117,7 +117,7 @@ def running(request):
 
 
 def test_slow_daemon_is_waited_for_once_and_taken_back(site, running):
-    timeout_s = 20  # Longer than all else that the first call of a small model does.
+    timeout_s = 8  # Longer than all else that the first call of a small model does.
     site.env["STOKER_ANSWER_TIMEOUT_MS"] = str(timeout_s * 1000)
     os.kill(running, signal.SIGSTOP)  # Connections are made, and nothing is answered.
     results = site.run("mlp,resnet")
@@ -126,7 +126,8 @@ def test_slow_daemon_is_waited_for_once_and_taken_back(site, running):
     for result in results.values():
         assert result["error"] <= 1e-5 and result["last"] is None
     assert results["mlp"]["first_call_s"] < 2 * timeout_s
-    assert results["resnet"]["first_call_s"] < timeout_s
+    # Its own first call takes longer than the other's: did it wait, too, it would be the longer one of the two.
+    assert results["resnet"]["first_call_s"] < results["mlp"]["first_call_s"]
     os.kill(running, signal.SIGCONT)
     site.env["STOKER_ANSWER_TIMEOUT_MS"] = "300000"
     assert site.run("mlp")["warnings"] == []
