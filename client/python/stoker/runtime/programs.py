@@ -106,7 +106,10 @@ def run_of(program, executables, recorder=None, lets_go=False):
 
     def make(values):
         run, makers = _for_sizes(program, executables, values, lets_go)
-        return run if recorder is None else Replayed(run, recorder, makers, lets_go)
+        return run if recorder is None else Replayed(run, recorder, makers, lets_go, shown)
+
+    # What PyTorch is given it may give back, or a view of it.
+    shown = frozenset(slot for step in program.steps if not isinstance(step, Segment) for slot in slots_read(step))
 
     if not program.symbols:
         return make(())

@@ -6,7 +6,7 @@ import weakref
 import pytest
 import torch
 
-from stoker.runtime.replays.lent_memory import Memory, places_within
+from stoker.runtime.replays.lent_memory import Lender, Memory, places_within
 from stoker.runtime.replays.replay import Recording, Replayed
 from unit.client.python.test_replay import Recorder
 
@@ -206,6 +206,25 @@ def test_a_result_that_is_moved_is_no_place_of_the_next(move):
         result, = run([x])
         assert torch.equal(result, x * 2)
         move(result)
+
+
+def test_results_without_elements_are_those_of_their_calls():
+    recorder, x = Recorder(), torch.ones(4)
+    run = Replayed(lambda given: [given[0] * 2, given[0][:0] * 3], recorder)
+    for _ in range(3):
+        run([x])
+    first = torch.add(x, 1, out=run([x])[1])
+    torch.add(x, 7, out=run([x])[1])
+    assert first.tolist() == [2.0] * 4 and len(recorder.recorded) == 1
+
+
+def test_what_others_may_show_is_not_lent():
+    made = torch.ones(ELEMENTS)
+    memory = Memory(made.untyped_storage(), 1, [0])
+    outputs = {0: (torch.float32, (ELEMENTS,), (1,), 5)}
+    assert memory and Lender([made.detach()], None).place([(0, 1)], outputs)
+    assert not Lender([made.detach()], None, frozenset({0})).place([(0, 1)], outputs)
+    assert not Lender([], None).place([], outputs)
 
 
 def test_one_element_of_a_result_that_is_given_as_a_copy_holds_nothing():

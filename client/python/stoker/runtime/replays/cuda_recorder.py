@@ -9,7 +9,7 @@ from ...base.signals import let_through
 from ...pytorch import devices
 from ...pytorch.only_there import OnlyThere
 from .lent_memory import Ahead
-from .replay import LARGE, Given, NotRecordable, Recording, overlaps
+from .replay import Given, NotRecordable, Recording, overlaps
 
 _lock = ProcessLock()
 _UNUSED = 64 << 20  # Bytes. As many that nothing uses go back to the driver: what recordings work in is apart.
@@ -62,7 +62,7 @@ class Recorder:
         graph, results, passing = self._captured_ahead(ahead, run, given, only_there)
         kept = {
             number: torch.empty_strided(result.shape, result.stride(), dtype=result.dtype, device=device)
-            for number, result in passing.items() if result.nbytes >= LARGE and not overlaps(result)}
+            for number, result in passing.items() if result.numel() and not overlaps(result)}
         if kept:  # Once more, now that it is known what else is to be there before.
             graph = results = passing = None
             ahead.keep(kept.values())
@@ -133,7 +133,8 @@ def _as_given(results, arguments):
         place, tensor = holders.get((result.untyped_storage().data_ptr(), result.dtype), (None, None))
         if place is None:
             return result
-        return Given(place, result.shape, result.stride(), result.storage_offset() - tensor.storage_offset())
+        known[id(result)] = shown = Given(place, result.shape, result.stride(), result.storage_offset() - tensor.storage_offset())
+        return shown
 
     return [of(result) for result in results]
 

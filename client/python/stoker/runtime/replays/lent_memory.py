@@ -58,22 +58,27 @@ class Lender:
     """What `borrower`'s recording may put results in: memory of other recordings, where nobody holds what lies there but the list of
     arguments."""
 
-    def __init__(self, arguments, borrower):
+    def __init__(self, arguments, borrower, shown=frozenset()):
+        """`shown`: places of arguments whose memory others may show while it runs."""
         self._borrower = borrower
         places = {}
+        argument = None
         for place, argument in enumerate(arguments):
             memory = Memory.of(argument)
             if memory is not None:
                 places.setdefault(memory, []).append(place)
         del argument
         self._offered = {
-            memory: places_of for memory, places_of in places.items() if _are_alone(memory, arguments, places_of)}
+            memory: places_of for memory, places_of in places.items()
+            if shown.isdisjoint(places_of) and _are_alone(memory, arguments, places_of)}
         self._taken = {}  # As offered, and with what now lies there: it is not lent twice.
 
     def place(self, read, outputs):
         """{number of an output: a tensor for it}. `read`: (place among the arguments, the last step that reads it) of each that is let
         go of; `outputs`: {number: (dtype, shape, strides, the first step that names it)}."""
-        last = dict(read)
+        last = {}
+        for place, step in read:
+            last[place] = max(step, last.get(place, -1))
         free = {
             memory: (memory.storage.nbytes(), max(last[place] for place in places))
             for memory, places in self._offered.items() if all(place in last for place in places)}

@@ -30,13 +30,14 @@ class NotRecordable(Exception):
 class Replayed:
     """A function of a list of inputs, as `run`. `recorder`: a cuda_recorder.Recorder. `makers`: what makes its
     results, and the numbers of these there; `lets_go`: whoever calls holds most of what is in the list for nothing else, so that
-    results may lie there."""
+    results may lie there, but for inputs in the places `shown`: others may show their memory."""
 
-    def __init__(self, run, recorder, makers=(), lets_go=False):
+    def __init__(self, run, recorder, makers=(), lets_go=False, shown=frozenset()):
         self._run = run
         self._recorder = recorder
         self._makers = makers
         self._borrows = lets_go
+        self._shown = shown
         self._turn = Turn()
         self._reason = None  # Why nothing is recorded any more.
         self._calls = 0
@@ -112,7 +113,7 @@ class Replayed:
         self._recordings += 1
         self._moving |= moved
         self._end_recording()  # Its memory is free for the next.
-        lender = Lender(arguments, self) if self._borrows else None
+        lender = Lender(arguments, self, self._shown) if self._borrows else None
         try:
             self._recording = self._recorder.record(self._run, arguments, self._moving, self._makers, lender)
         except NotRecordable as error:
@@ -164,7 +165,7 @@ class Recording:
         self._results = results
         tensors = {number: result for number, result in enumerate(results) if isinstance(result, torch.Tensor)}
         self._shown = _copied_always(tensors, places) | passing
-        own = {number: result for number, result in tensors.items() if number not in self._shown and result.numel()}
+        own = {number: result for number, result in tensors.items() if number not in self._shown}
         self._loans = [] if lender is None else lender.settle(own)
         self._memories = _memories_of(own, tensors)
         places_of = {}  # Of a result that is given twice it is one tensor, as where nothing is recorded.
@@ -269,9 +270,12 @@ class Given:
 
 
 def _copied_always(results, places):
-    """Numbers of results of which each call makes copies: those that lie where inputs are copied to, and the first that are numbers."""
+    """Numbers of results of which each call makes copies: those that lie where inputs are copied to, those without elements, which
+    out= and resize_() make room in, and the first that are numbers."""
     copies = {tensor.untyped_storage().data_ptr() for tensor in places.values()}
-    shown = {number for number, result in results.items() if result.untyped_storage().data_ptr() in copies}
+    shown = {
+        number for number, result in results.items()
+        if not result.numel() or result.untyped_storage().data_ptr() in copies}
     numbers = [number for number, result in results.items() if result.numel() == 1 and result.is_floating_point()]
     return shown.union(numbers[:MAX_NUMBERS])
 
