@@ -89,7 +89,7 @@ def _references_of_one():
 REFERENCES_OF_ONE = _references_of_one()
 
 
-def is_held_by(values, place):
+def is_held_only_by(values, place):
     """Is it the list alone that holds this tensor of its? No variable, and nothing that PyTorch keeps for gradients."""
     return sys.getrefcount(values[place]) <= 2 and _count_uses(values[place]) == 1
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import torch
 
-from ...pytorch.tensors import REFERENCES_OF_ONE, StorageHeld, is_held_by, uses_of
+from ...pytorch.tensors import REFERENCES_OF_ONE, StorageHeld, is_held_only_by, uses_of
 
 _ALIGNMENT = 512  # Of what lies within other memory, as PyTorch's allocator has it.
 _LARGE = 1 << 20  # Bytes; smaller results are not looked at.
@@ -89,7 +89,9 @@ class Lender:
             dtype, shape, strides, _ = outputs[number]
             found[number] = torch.empty(0, dtype=dtype, device=memory.storage.device).set_(
                 memory.storage, offset // dtype.itemsize, shape, strides)
-            self._taken[memory] = self._offered.pop(memory, None) or self._taken[memory]
+            self._taken[memory] = self._offered[memory]
+        for memory in self._taken:
+            self._offered.pop(memory, None)
         return found
 
     def settle(self, results):
@@ -117,7 +119,7 @@ class Loan(NamedTuple):
 def _are_alone(memory, arguments, places):
     """Do these arguments lie in it, and nothing else of callers, and does nobody else hold them?"""
     return memory.holders() == len(places) and all(
-        Memory.of(arguments[place]) is memory and is_held_by(arguments, place) for place in places)
+        Memory.of(arguments[place]) is memory and is_held_only_by(arguments, place) for place in places)
 
 
 def places_within(free, sizes, firsts):
