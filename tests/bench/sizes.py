@@ -1,15 +1,18 @@
 """./dev bench sizes: does one artifact for all sizes cost time? BERT-base called with sequences of many distinct lengths, in
 random order, beside what is compiled for each length by itself.
 
-usage: sizes.py [--lengths COUNT] [--most LENGTH] [--layers N] [--threads N] [--calls N] [--seed N]
+usage: sizes.py [--lengths COUNT] [--most LENGTH] [--layers N] [--threads N] [--calls N] [--seed N] [--processes N]
 
 Each length comes once; its artifact of numbers is compiled then, and the two are called in turns. Times are of the
 processors (user and system, of all threads), for others may be using them; the least of the calls counts. A last line
-is of wall-clock time. Prints how often was compiled for all lengths together, and the first call with each length
-beside a later one. Exits 1 where that is more than once, or a result differs from eager PyTorch's.
+is of wall-clock time. Prints how many programs there were for all lengths together, and the first call with each
+length beside a later one. Exits 1 where that is more than once, or a result differs from eager PyTorch's. With --processes the
+lengths are dealt out to as many processes with the same daemon, each on processors of its own.
 """
 
 import argparse
+import concurrent.futures
+import multiprocessing
 import os
 import platform
 import random
@@ -32,6 +35,7 @@ def parse(arguments):
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--calls", type=int, default=7)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=1)
     return parser.parse_args(arguments)
 
 
@@ -76,16 +80,21 @@ def compiled_models(model):
     return for_all, one_length
 
 
-def measure(options):
-    """[(length, error, first call's (processors', clock's) seconds, the least for all, the least by itself)]"""
+def measure(options, part=0):
+    """([(length, error, first call's (processors', clock's) seconds, the least for all, the least by itself)] of every
+    `options.processes`th length from `part`, how many programs there were for all of these)"""
+    processors = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, processors[part::options.processes])
     import torch
     from transformers import BertConfig, BertModel
+
+    import stoker
 
     torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
     model = BertModel(BertConfig(num_hidden_layers=options.layers)).eval()
     for_all, by_itself = compiled_models(model)
-    lengths = random.Random(options.seed).sample(range(2, options.most + 1), options.lengths)
+    lengths = random.Random(options.seed).sample(range(2, options.most + 1), options.lengths)[part::options.processes]
     rows = []
     with torch.no_grad():
         for length in lengths:
@@ -96,27 +105,34 @@ def measure(options):
             rows.append((length, error, first, *turns([lambda: for_all(tokens), lambda: by_itself(tokens)], options.calls)))
             print(f"{length:4d}  {rows[-1][3][0] * 1e3:8.2f} ms  {rows[-1][4][0] * 1e3:8.2f} ms  "
                   f"{rows[-1][3][0] / rows[-1][4][0]:.3f}", flush=True)
-    return rows
+    return rows, len(stoker.compiles()) - len(rows)
+
+
+def measure_all(options):
+    """[measure(...)] of each process."""
+    if options.processes == 1:
+        return [measure(options)]
+    with concurrent.futures.ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
+        return list(pool.map(measure, [options] * options.processes, range(options.processes)))
 
 
 def main(arguments):
     options = parse(arguments)
     if "STOKER_CACHE_DIR" not in os.environ:
         os.environ["STOKER_CACHE_DIR"] = tempfile.mkdtemp()
-    import stoker
-
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     print(f"{cpuinfo().get('model name', platform.machine())}, commit {commit}, {options.threads} threads, {options.layers} layers, "
-          f"{options.lengths} lengths from 2 to {options.most}\nlength  for all  by itself  ratio")
-    rows = measure(options)
+          f"{options.lengths} lengths from 2 to {options.most}, {options.processes} processes\nlength  for all  by itself  ratio")
+    parts = measure_all(options)
+    rows = [row for part, _ in parts for row in part]
     for name, clock in (("processors' time", 0), ("wall-clock time", 1)):
         ratios = [row[3][clock] / row[4][clock] for row in rows]
         slow = sum(ratio > 1 + HELD for ratio in ratios)
         print(f"{name}, for all over by itself: {quantiles(ratios)}; {slow} of {len(rows)} above {1 + HELD:.2f}")
-    firsts = [row[2][0] / row[3][0] for row in rows[1:]]
+    firsts = [row[2][0] / row[3][0] for part, _ in parts for row in part[1:]]
     print(f"first call with a length over later ones: {quantiles(firsts)}")
-    for_all = len(stoker.compiles()) - len(rows)
-    print(f"compiled for all lengths: {for_all} times; for each by itself: {len(rows)} times")
+    for_all = max(programs for _, programs in parts)
+    print(f"programs for all lengths, in each process: {for_all}; for each by itself: {len(rows)}")
     worst = max(row[1] for row in rows)
     print(f"largest difference from eager: {worst:.1e}")
     return for_all != 1 or worst > 1e-4
