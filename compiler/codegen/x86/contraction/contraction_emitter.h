@@ -67,6 +67,7 @@ struct PanelChunk {
   llvm::Value* bytes = nullptr;  // Of the panel's part.
   llvm::Value* sums = nullptr;   // Of the block's first unit.
   llvm::Value* parts = nullptr;  // kAmxSplit: `rhs` in parts.
+  llvm::Value* lone = nullptr;   // kAmxSplit: whether `parts` hold few granules at a time, or null.
 };
 
 // A chunk of K.

@@ -19,28 +19,29 @@ constexpr double kPanelPerCopy = 0.5;
 
 // Steps of a block of rows. Rows that are copied are copied by each thread that works on them, and
 // every panel is read for each block: with n tasks for each of several threads, blocks of s steps
-// cost each thread s copies and n / s panels.
+// cost each thread s copies and n / s panels. All blocks have as many, or one less.
 llvm::Value* ContractionEmitter::StepsOfBlocks() {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Value* most = e_.I64(plan_.steps_per_block);
-  if (plan_.lhs == LhsCopy::kNone || plan_.steps_per_block == 1) return most;
+  if (plan_.steps_per_block == 1) return most;
+  llvm::Value* one = e_.I64(1);
+  llvm::Value* steps = e_.Dim(plan_.steps);
+  const auto in_equal = [&](llvm::Value* blocks) {
+    return Max(b.CreateUDiv(e_.Add(steps, e_.Sub(blocks, one)), blocks), one);
+  };
+  if (!plan_.steps.IsConstant()) most = in_equal(Max(e_.DivUp(steps, plan_.steps_per_block), one));
+  if (plan_.lhs == LhsCopy::kNone) return most;
   llvm::Value* threads = b.CreateAlignedLoad(
       b.getInt64Ty(), e_.HeaderWord(offsetof(ScratchHeader, threads)), llvm::Align(8));
-  llvm::Value* steps = e_.Dim(plan_.steps);
   llvm::Value* tasks = e_.Mul(e_.Mul(e_.Dim(plan_.batch), steps), e_.Dim(plan_.panels));
   const auto number = [&](llvm::Value* value) { return b.CreateSIToFP(value, b.getDoubleTy()); };
-  const auto max = [&](llvm::Value* x, llvm::Value* y) {
-    return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x, y);
-  };
   llvm::Value* share = b.CreateFDiv(number(tasks), number(threads));
   share = b.CreateFMul(share, llvm::ConstantFP::get(b.getDoubleTy(), kPanelPerCopy));
   llvm::Value* wanted =
       b.CreateFPToSI(b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, share), b.getInt64Ty());
-  wanted = e_.Min(max(wanted, e_.I64(1)), most);
-  llvm::Value* blocks = max(b.CreateUDiv(steps, wanted), e_.I64(1));
-  llvm::Value* equal = b.CreateUDiv(e_.Add(steps, e_.Sub(blocks, e_.I64(1))), blocks);
-  equal = e_.Min(max(equal, e_.I64(1)), most);
-  return b.CreateSelect(b.CreateICmpSGT(threads, e_.I64(1)), equal, most);
+  wanted = e_.Min(Max(wanted, one), most);
+  llvm::Value* equal = e_.Min(in_equal(Max(b.CreateUDiv(steps, wanted), one)), most);
+  return b.CreateSelect(b.CreateICmpSGT(threads, one), equal, most);
 }
 
 // The task and those that follow it in its panel, or its group of panels, up to the call's end.

@@ -35,6 +35,10 @@ constexpr int kTileRows = AmxTiles::kRows;
 constexpr int kTileRowBytes = AmxTiles::kRowBytes;
 constexpr int kTileBytes = AmxTiles::kTileBytes;
 constexpr int kGranule = 32;
+// Granules of a panel in parts that a lone pair of units has at a time, which the first-level cache
+// holds, and those that are split before they are needed.
+constexpr std::int64_t kLoneGranules = 2;
+constexpr std::int64_t kLoneAhead = 1;
 constexpr int kLanes = 16;
 // A granule of one row of A, in parts.
 constexpr int kLhsGranuleBytes = kGranule * static_cast<int>(kSplitBytes);
@@ -249,7 +253,7 @@ void SplitContraction::Begin() {
 
 void SplitContraction::EmitUnits(const Tasks& tasks, const PanelChunk& whole) {
   PanelChunk chunk = whole;
-  BeginSplitPanel(chunk);
+  BeginSplitPanel(tasks, chunk);
   AmxContraction::EmitUnits(tasks, chunk);
   EndSplitPanel(tasks, chunk);
 }
@@ -261,10 +265,15 @@ bool SplitContraction::SplitsAhead() const {
 
 // Each block splits its share of the panel's rows of pairs, in the order in which they lie: rows
 // that are 16 apart, as many from each granule, are parts whose stores wait for the second-level
-// cache one by one.
-std::int64_t SplitContraction::SplitRowsPerBlock() const {
-  const std::int64_t blocks = (plan_.units_per_block + 1) / 2;
-  return (kTileRows + blocks - 1) / blocks;
+// cache one by one. How many blocks there are only a call knows where the number of rows varies.
+llvm::Value* SplitContraction::SplitRowsPerBlock(const Tasks& tasks) {
+  if (plan_.units.IsConstant()) {
+    const std::int64_t blocks = (plan_.units_per_block + 1) / 2;
+    return e_.I64((kTileRows + blocks - 1) / blocks);
+  }
+  llvm::Value* blocks = e_.DivUp(e_.Sub(tasks.last_unit, tasks.first_unit), 2);
+  llvm::Value* rows = e_.Add(blocks, e_.I64(kTileRows - 1));
+  return e_.b().CreateUDiv(rows, blocks);
 }
 
 llvm::Value* SplitContraction::GranulesOf(const PanelChunk& chunk) {
@@ -281,16 +290,32 @@ llvm::Value* SplitContraction::RowsOfPairs(const PanelChunk& chunk) {
   return e_.Mul(GranulesOf(chunk), e_.I64(kTileRows));
 }
 
+// A block of one pair of units reads each granule's parts once, and has few of them at a time.
+llvm::Value* SplitContraction::IsLonePair(const Tasks& tasks) {
+  if (plan_.units.IsConstant() || !SplitsAhead()) return nullptr;
+  return e_.b().CreateICmpSLE(e_.Sub(tasks.block_end, tasks.block_unit), e_.I64(2));
+}
+
+llvm::Value* SplitContraction::PartsOfGranule(llvm::Value* parts, llvm::Value* lone,
+                                              llvm::Value* granule) {
+  if (lone != nullptr) {
+    llvm::Value* kept = e_.b().CreateSelect(lone, e_.I64(kLoneGranules - 1), e_.I64(-1));
+    granule = e_.b().CreateAnd(granule, kept);
+  }
+  return AddBytes(parts, e_.Mul(granule, e_.I64(kSplitParts * plan_.vectors * kTileBytes)));
+}
+
 // A row of pairs of a panel, of which a granule has 16; the same row of the panel after it is
 // fetched.
-void SplitContraction::SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* row) {
+void SplitContraction::SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* lone,
+                                llvm::Value* row) {
   llvm::IRBuilder<>& b = e_.b();
   const std::int64_t tiles = plan_.vectors;
   source = AddBytes(source, e_.Mul(row, e_.I64(tiles * 2 * kTileRowBytes)));
   llvm::Value* granule = b.CreateUDiv(row, e_.I64(kTileRows));
   llvm::Value* row_of_tile = b.CreateURem(row, e_.I64(kTileRows));
-  target = AddBytes(target, e_.Add(e_.Mul(granule, e_.I64(kSplitParts * tiles * kTileBytes)),
-                                   e_.Mul(row_of_tile, e_.I64(kTileRowBytes))));
+  target =
+      AddBytes(PartsOfGranule(target, lone, granule), e_.Mul(row_of_tile, e_.I64(kTileRowBytes)));
   llvm::Value* after = e_.Dim(plan_.panel_stride);
   llvm::Type* vector = KernelEmitter::VectorOf(b.getFloatTy(), kLanes);
   for (std::int64_t tile = 0; tile < tiles; ++tile) {
@@ -312,16 +337,23 @@ void SplitContraction::SplitRow(llvm::Value* source, llvm::Value* target, llvm::
   }
 }
 
-void SplitContraction::BeginSplitPanel(PanelChunk& chunk) {
+void SplitContraction::BeginSplitPanel(const Tasks& tasks, PanelChunk& chunk) {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Value* ready = b.CreateAlignedLoad(
       b.getPtrTy(), e_.Scratch(plan_.ready_offset + kReadySource), llvm::Align(8));
   llvm::Value* buffer = b.CreateAlignedLoad(
       b.getInt64Ty(), e_.Scratch(plan_.ready_offset + kReadyBuffer), llvm::Align(8));
   chunk.parts = AddBytes(e_.Scratch(plan_.split_offset), buffer);
-  e_.If(b.CreateICmpNE(ready, chunk.rhs), [&] {
-    e_.For(e_.I64(0), RowsOfPairs(chunk), 1,
-           [&](llvm::Value* row) { SplitRow(chunk.rhs, chunk.parts, row); });
+  chunk.lone = IsLonePair(tasks);
+  llvm::Value* is_missing = b.CreateICmpNE(ready, chunk.rhs);
+  llvm::Value* rows = RowsOfPairs(chunk);
+  if (chunk.lone != nullptr) {
+    is_missing = b.CreateOr(is_missing, chunk.lone);
+    rows = b.CreateSelect(chunk.lone, e_.Min(e_.I64(kLoneAhead * kTileRows), rows), rows);
+  }
+  e_.If(is_missing, [&] {
+    e_.For(e_.I64(0), rows, 1,
+           [&](llvm::Value* row) { SplitRow(chunk.rhs, chunk.parts, chunk.lone, row); });
   });
 }
 
@@ -335,8 +367,17 @@ SplitContraction::SplitFeed SplitContraction::FeedOf(const Tasks& tasks, const P
   feed.source = chunk.next;
   feed.target = AddBytes(e_.Scratch(plan_.split_offset), e_.Sub(e_.I64(plan_.split_bytes), buffer));
   llvm::Value* block = b.CreateUDiv(e_.Sub(unit, tasks.first_unit), e_.I64(2));
-  feed.first = e_.Mul(e_.Mul(block, e_.I64(SplitRowsPerBlock())), GranulesOf(chunk));
-  feed.last = e_.Sub(RowsOfPairs(chunk), e_.I64(1));
+  feed.rows = SplitRowsPerBlock(tasks);
+  feed.first = e_.Mul(e_.Mul(block, feed.rows), GranulesOf(chunk));
+  feed.end = RowsOfPairs(chunk);
+  feed.lone = chunk.lone;
+  if (feed.lone == nullptr) return feed;
+  // Of the same panel.
+  feed.source = b.CreateSelect(feed.lone, chunk.rhs, feed.source);
+  feed.target = b.CreateSelect(feed.lone, chunk.parts, feed.target);
+  feed.rows = b.CreateSelect(feed.lone, e_.I64(kTileRows), feed.rows);
+  llvm::Value* ahead = e_.Add(feed.first, e_.I64(kLoneAhead * kTileRows));
+  feed.first = b.CreateSelect(feed.lone, ahead, feed.first);
   return feed;
 }
 
@@ -346,11 +387,15 @@ void SplitContraction::EndSplitPanel(const Tasks& tasks, const PanelChunk& chunk
   // What fewer units have left over.
   const SplitFeed feed = FeedOf(tasks, chunk, e_.Add(tasks.last_unit, e_.I64(1)));
   e_.For(feed.first, RowsOfPairs(chunk), 1,
-         [&](llvm::Value* row) { SplitRow(feed.source, feed.target, row); });
+         [&](llvm::Value* row) { SplitRow(feed.source, feed.target, feed.lone, row); });
   llvm::Value* at = e_.Scratch(plan_.ready_offset + kReadyBuffer);
   llvm::Value* buffer = b.CreateAlignedLoad(b.getInt64Ty(), at, llvm::Align(8));
   b.CreateAlignedStore(e_.Sub(e_.I64(plan_.split_bytes), buffer), at, llvm::Align(8));
-  b.CreateAlignedStore(chunk.next, e_.Scratch(plan_.ready_offset + kReadySource), llvm::Align(8));
+  llvm::Value* ready = chunk.next;
+  if (chunk.lone != nullptr) {
+    ready = b.CreateSelect(chunk.lone, llvm::Constant::getNullValue(b.getPtrTy()), ready);
+  }
+  b.CreateAlignedStore(ready, e_.Scratch(plan_.ready_offset + kReadySource), llvm::Align(8));
 }
 
 // ---- Products ----
@@ -382,12 +427,31 @@ std::int64_t SplitContraction::GranulesOfSplitRun() const {
 
 bool SplitContraction::HasSplitRuns() const { return GranulesOfSplitRun() < MaxSplitGranules(); }
 
+// The rows that are split beside one of a granule's steps.
+void SplitContraction::SplitBeside(const SplitFeed& feed, llvm::Value* granule, std::int64_t step,
+                                   std::int64_t steps) {
+  llvm::Value* first = e_.Add(feed.first, e_.Mul(granule, feed.rows));
+  if (auto* rows = llvm::dyn_cast<llvm::ConstantInt>(feed.rows)) {
+    const std::int64_t count = rows->getSExtValue();
+    for (std::int64_t i = count * step / steps; i < count * (step + 1) / steps; ++i) {
+      llvm::Value* last = e_.Sub(feed.end, e_.I64(1));
+      SplitRow(feed.source, feed.target, feed.lone, e_.Min(e_.Add(first, e_.I64(i)), last));
+    }
+    return;
+  }
+  const auto bound = [&](std::int64_t number) {
+    llvm::Value* rows = e_.b().CreateUDiv(e_.Mul(feed.rows, e_.I64(number)), e_.I64(steps));
+    return e_.Min(e_.Add(first, rows), feed.end);
+  };
+  e_.For(bound(step), bound(step + 1), 1,
+         [&](llvm::Value* row) { SplitRow(feed.source, feed.target, feed.lone, row); });
+}
+
 // Products of one granule into the tiles of a block, the rows that are split and the epilogues that
 // are run meanwhile.
 void SplitContraction::EmitSplitGranule(const SplitBlock& block, llvm::Value* lhs,
                                         llvm::Value* granule) {
-  llvm::Value* rhs =
-      AddBytes(block.parts, e_.Mul(granule, e_.I64(kSplitParts * plan_.vectors * kTileBytes)));
+  llvm::Value* rhs = PartsOfGranule(block.parts, block.feed.lone, granule);
   const auto load_lhs = [&](int part) {
     for (int r = 0; r < block.row_tiles; ++r) {
       llvm::Value* pointer = AddBytes(lhs, e_.I64(part * kTileRowBytes));
@@ -404,21 +468,13 @@ void SplitContraction::EmitSplitGranule(const SplitBlock& block, llvm::Value* lh
   };
   const std::span<const Step> steps =
       func_.parts == 2 ? std::span<const Step>(kOfTwoParts) : kOfThreeParts;
-  llvm::Value* first = nullptr;
-  if (block.split_rows != 0) {
-    first = e_.Add(block.feed.first, e_.Mul(granule, e_.I64(block.split_rows)));
-  }
-  std::int64_t split = 0;
   for (std::size_t step = 0; step < steps.size(); ++step) {
     if (steps[step].loads_lhs) load_lhs(steps[step].lhs);
     if (steps[step].loads_rhs) load_rhs(steps[step].rhs);
     for (int r = 0; r < block.row_tiles; ++r) MultiplyRowTile(r);
     const auto row = static_cast<std::int64_t>(step);
     const auto all_steps = static_cast<std::int64_t>(steps.size());
-    for (; split < block.split_rows * (row + 1) / all_steps; ++split) {
-      SplitRow(block.feed.source, block.feed.target,
-               e_.Min(e_.Add(first, e_.I64(split)), block.feed.last));
-    }
+    if (block.feed.source != nullptr) SplitBeside(block.feed, granule, row, all_steps);
     if (block.deferred.count == nullptr) continue;
     EmitDeferredRows(block.deferred, granule, row, row + 1 == all_steps ? kTileRows : row + 1);
   }
@@ -427,8 +483,7 @@ void SplitContraction::EmitSplitGranule(const SplitBlock& block, llvm::Value* lh
 SplitContraction::SplitBlock SplitContraction::BlockOf(const PanelChunk& chunk,
                                                        const RowUnit& first, const RowUnit* second,
                                                        const SplitFeed& feed) {
-  return {TileBlockOf(first, second, chunk), chunk.parts, feed,
-          feed.source != nullptr ? SplitRowsPerBlock() : 0};
+  return {TileBlockOf(first, second, chunk), chunk.parts, feed};
 }
 
 void SplitContraction::EmitSplitBlock(const PanelChunk& chunk, const RowUnit& first,

@@ -35,12 +35,14 @@ class SplitContraction final : public AmxContraction {
                          llvm::function_ref<void(llvm::Value* granule, llvm::Value* active)> emit);
 
   // A panel whose parts are made while another one is multiplied, a share of it by each block of
-  // units.
+  // units; where there is one block, by it the panel's own next granules.
   struct SplitFeed {
     llvm::Value* source = nullptr;  // Packed panel.
     llvm::Value* target = nullptr;  // Parts.
     llvm::Value* first = nullptr;   // Row of pairs of the panel: where the block's share begins.
-    llvm::Value* last = nullptr;    // Row of pairs: the panel's last one.
+    llvm::Value* rows = nullptr;    // Beside each granule.
+    llvm::Value* end = nullptr;     // Row of pairs: one past the panel's last one.
+    llvm::Value* lone = nullptr;    // See IsLonePair.
   };
   std::array<llvm::Value*, kSplitParts> PartsOf(llvm::Value* low, llvm::Value* high,
                                                 bool can_be_added_up);
@@ -58,12 +60,14 @@ class SplitContraction final : public AmxContraction {
   std::int64_t GranulesOfSplitRun() const;
   bool HasSplitRuns() const;  // More than one in a chunk.
   bool SplitsAhead() const;
-  std::int64_t SplitRowsPerBlock() const;  // Of each granule.
+  llvm::Value* SplitRowsPerBlock(const Tasks& tasks);  // Of each granule.
   llvm::Value* GranulesOf(const PanelChunk& chunk);
   llvm::Value* RowsOfPairs(const PanelChunk& chunk);
-  void SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* row);
+  llvm::Value* IsLonePair(const Tasks& tasks);  // Null: no.
+  llvm::Value* PartsOfGranule(llvm::Value* parts, llvm::Value* lone, llvm::Value* granule);
+  void SplitRow(llvm::Value* source, llvm::Value* target, llvm::Value* lone, llvm::Value* row);
   // Before and after the units of a panel.
-  void BeginSplitPanel(PanelChunk& chunk);
+  void BeginSplitPanel(const Tasks& tasks, PanelChunk& chunk);
   void EndSplitPanel(const Tasks& tasks, const PanelChunk& chunk);
   SplitFeed FeedOf(const Tasks& tasks, const PanelChunk& chunk, llvm::Value* unit);
   // Leaves the sums of the last run in the block, those of the runs before it in the total.
@@ -72,10 +76,11 @@ class SplitContraction final : public AmxContraction {
   struct SplitBlock : TileBlock {
     llvm::Value* parts = nullptr;  // Of the panel.
     SplitFeed feed;
-    std::int64_t split_rows = 0;  // Beside each granule.
   };
   SplitBlock BlockOf(const PanelChunk& chunk, const RowUnit& first, const RowUnit* second,
                      const SplitFeed& feed);
+  void SplitBeside(const SplitFeed& feed, llvm::Value* granule, std::int64_t step,
+                   std::int64_t steps);
   void EmitSplitGranule(const SplitBlock& block, llvm::Value* lhs, llvm::Value* granule);
 
   // split_sums.cc

@@ -16,7 +16,7 @@ constexpr std::int64_t kCopiedChunk = 1024;
 // Of a call that reads chunks of K.
 constexpr std::int64_t kPanelsPerCall = 6;
 constexpr std::int64_t kMaxPanelsPerGroup = 4;
-constexpr std::int64_t kFewParts = 2;
+constexpr std::int64_t kFewParts = 3;
 // Multiply-adds of a product so small that machine code that would be one hundredth faster takes
 // longer to make than it saves in a thousand calls.
 constexpr std::int64_t kSmallProduct = std::int64_t{1} << 27;
@@ -196,7 +196,7 @@ void CutBlocks(ContractionPlan& plan, std::int64_t depth, const CpuMachine& mach
   plan.units_per_block = RoundUp(EqualParts(units, per_block), step);
   if (rhs_bytes > caches.small_rhs_bytes) {
     plan.prefetch_parts = DivUp(std::min(plan.units_per_block, units), step);
-    // There may be few units; those after the second fetch what they find in the cache.
+    // There may be few units; those after the last part fetch what they find in the cache.
     if (!plan.units.IsConstant()) plan.prefetch_parts = std::min(plan.prefetch_parts, kFewParts);
   }
 }

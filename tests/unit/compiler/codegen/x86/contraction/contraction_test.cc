@@ -255,6 +255,24 @@ TEST_P(ContractionTest, SymbolicSizes_OneKernel_ServesThem) {
   }
 }
 
+// A lone pair of units, blocks of which the last has fewer, and panels that several blocks read.
+TEST_P(ContractionTest, SymbolicRows_OfFewAndManyUnits_MatchDoubleSums) {
+  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const std::int64_t m : {1, 16, 17, 33, 61, 290, 404}) {
+      for (const std::int64_t k : {27, 200}) {
+        ContractionCase c = Matmul(dtype, m, 70, k);
+        c.symbolic_rows = true;
+        Check(c, GetParam());
+      }
+    }
+    for (const std::int64_t m : {20, 404}) {
+      ContractionCase c = Matmul(dtype, m, 70, 96);
+      c.symbolic_rows = true;
+      CheckSameForThreads(c, GetParam());
+    }
+  }
+}
+
 // Copied where their lines would crowd one set of the first-level cache; a block may begin with the
 // last unit, which takes rows along that lie before it.
 TEST_P(ContractionTest, Rows_WholePagesApart_MatchDoubleSums) {
