@@ -42,12 +42,14 @@ _MAX_NAME = 200  # Characters of a text that may name something.
 _RESUMES = "__resume_at"
 # Kinds of values of which it shows nowhere whether two are one object, or which are one in every process.
 _SINGLE = (bool, int, float, complex, str, bytes, enum.Enum, type, torch.dtype, torch.layout, torch.memory_format, torch.device)
-_DYNAMO_NAMES = ("__import_", "__builtins_dict__", "__compiled_fn", _RESUMES)
+_GRAPH = "__compiled_fn"
+_DYNAMO_NAMES = ("__import_", "__builtins_dict__", _GRAPH, _RESUMES)
 
 
 def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     """`scope`, `state`, `loaded` (names of modules): of when the frame was entered; `trace`: pytorch.frames.Trace; `leaves`: of
     recording.frame. Gives the capture, and FirstCalls to be taken before anybody else uses it; NotPortable says why none."""
+    _require_portable_graphs(scope, new_code)  # First: the rest takes seconds.
     writer = GuardWriter(scope, trace)
     resumed = _resumed(scope, new_code)
     reached = Reached(trace.traced_code, trace.places, resumed, leaves, _met(writer), trace.scopes)
@@ -110,6 +112,19 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
 def _asked_by_text(reached, texts, met):
     """Names of attributes that come as values. `met`: texts that were constants while Dynamo traced."""
     return texts.union(text for text in met if len(text) <= _MAX_NAME) if reached.asks_by_text else set()
+
+
+def _require_portable_graphs(scope, code):
+    for name in sorted(global_names(code)):
+        if name.startswith(_GRAPH) and name in scope.global_values:
+            _graph_of(scope.global_values[name])
+
+
+def _graph_of(function):
+    graph = record_of(function)
+    if graph.words is None:
+        raise NotPortable(graph.reason)
+    return graph
 
 
 def _resumed(scope, code):
@@ -200,10 +215,8 @@ class _Globals:
             self.words.append([new_name, "module", value.__name__])
         elif name.startswith("__builtins_dict__"):
             self.words.append([new_name, "builtins", None])
-        elif name.startswith("__compiled_fn"):
-            graph = record_of(value)
-            if graph.words is None:
-                raise NotPortable(graph.reason)
+        elif name.startswith(_GRAPH):
+            graph = _graph_of(value)
             self.words.append([new_name, "graph", len(self.graphs)])
             self.graphs.append(graph.words)
             self.first_calls += [graph.first_call] if graph.first_call is not None else []
