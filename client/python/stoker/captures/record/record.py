@@ -100,8 +100,7 @@ def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     made.collect(new_code)
     _require_no_addresses(new_code, trace.texts)
     record["code"] = encode_code(new_code, made.renamed)
-    record["globals"] = made.words
-    record["graphs"] = made.graphs
+    record |= {"globals": made.words, "graphs": made.graphs}
     reads_numerics = any(graph["reads_numerics"] for graph in made.graphs)
     record["state"] = asked_for(state, lambda name: names is ALL or name in names, reads_numerics)
     if record.setdefault("apart", any(graph["runtime"]["mutated"] for graph in made.graphs)):
