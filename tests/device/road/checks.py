@@ -1,8 +1,9 @@
 """Are results right? Each line: PASS or FAIL, what, how far Stoker and eager are from a wider eager, what ran.
 
 An error is the largest one over the largest element of what is compared. Stoker's may be three times eager's own, or what one
-rounding of the dtype is worth. Steps of 16-bit images are compared in several draws, of which the one in the middle counts: where a
-sum is about zero, one rounding decides whether a ReLU lets a gradient through, and an element of it is all wrong, in eager as often."""
+rounding of the dtype is worth. Steps of 16-bit images, and of whole models of images, are compared in several draws, of which
+the one in the middle counts: where a sum is about zero, one rounding decides whether a ReLU lets a gradient through, and an
+element of it is all wrong, in eager as often."""
 
 import argparse
 import contextlib
@@ -25,6 +26,7 @@ from device.road.sizes import cases_of_sizes, cases_of_training
 from device.road.workloads import MODELS
 
 DRAWS = 5
+OF_IMAGES = ("vit", "resnet50", "unet")  # Of MODELS.
 
 
 class Warnings(logging.Handler):
@@ -78,7 +80,7 @@ def check_model(workload, dtype, device, training, mode):
     return compare(*results_of_model(workload, dtype, device, training, mode), dtype)
 
 
-def check_step_of_images(workload, dtype, device):
+def check_step(workload, dtype, device):
     """What lies in the middle of several draws, of each tensor: how far Stoker is from the wider result beside what it may be
     there, for a draw that decides an element otherwise in eager does so in Stoker, too, and seldom in one alone."""
     draws = [results_of_model(workload, dtype, device, True, None, seed) for seed in range(DRAWS)]
@@ -357,12 +359,17 @@ def cases(device):
             kind = str(dtype).removeprefix("torch.")
             for training, mode, suffix in (
                     (False, None, ""), (False, "reduce-overhead", " replayed"), (True, None, " training")):
-                yield f"model {name} {kind}{suffix}", (
-                    lambda name=name, dtype=dtype, training=training, mode=mode: check_model(
-                        MODELS[name], dtype, device, training, mode))
+                has_draws = training and name in OF_IMAGES
+                yield f"model {name} {kind}{suffix}", _check_of(MODELS[name], dtype, device, training, mode, has_draws)
     yield from cases_of_images(device)
     yield from cases_of_sizes(device)
     yield from cases_of_training(device)
+
+
+def _check_of(workload, dtype, device, training, mode, has_draws):
+    if has_draws:
+        return lambda: check_step(workload, dtype, device)
+    return lambda: check_model(workload, dtype, device, training, mode)
 
 
 def cases_of_images(device):
@@ -371,9 +378,8 @@ def cases_of_images(device):
             kind = str(dtype).removeprefix("torch.")
             for training in (False, True):
                 has_draws = training and dtype != torch.float32
-                yield f"image {name} {kind}{' training' if training else ''}", (
-                    lambda workload=workload, dtype=dtype, training=training, has_draws=has_draws: check_step_of_images(
-                        workload, dtype, device) if has_draws else check_model(workload, dtype, device, training, None))
+                words = f"image {name} {kind}{' training' if training else ''}"
+                yield words, _check_of(workload, dtype, device, training, None, has_draws)
         yield f"image {name} tf32", lambda workload=workload: check_with_tf32(workload, device)
 
 
