@@ -1,6 +1,5 @@
 """AOTAutograd: from Dynamo's graph to functional ATen graphs, and what its runtime does around them."""
 
-import contextlib
 import functools
 
 import torch
@@ -21,8 +20,7 @@ def functional(gm, example_inputs, forward, backward, inference, change_joint):
     """A callable for Dynamo's `gm`. forward, backward and inference(graph module, inputs) give a boxed callable for
     each functional graph. change_joint(graph module, its Sides) may change that of forward and backward before it is parted."""
     dynamo_graph.made_ready(gm)
-    masks = attention_masks.WithoutFullMasks() if attention_masks.asks_for_attention(gm) else contextlib.nullcontext()
-    with masks:
+    with attention_masks.without_full_ones(gm, example_inputs):
         return _functional(gm, example_inputs, forward, backward, inference, change_joint)
 
 

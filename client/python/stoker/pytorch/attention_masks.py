@@ -1,6 +1,7 @@
 """Masks of attention that keep everything. PyTorch chooses a kernel by how a mask lies: for one that no fused kernel reads it
 writes down all scores, be every element of it true."""
 
+import contextlib
 import math
 
 import torch
@@ -11,6 +12,7 @@ from ..base.signals import let_through
 from .devices import CPU
 from .operators import look_at_real_tensors
 
+_DEVICE = "cuda"
 _MASK = 3  # Among the arguments of scaled_dot_product_attention.
 _IS_CAUSAL = 5
 # Where a mask is made of shapes alone it is made of these; they write to nothing that they are given.
@@ -21,7 +23,13 @@ _MAX_ELEMENTS = 1 << 22
 _NARROW = (torch.float16, torch.bfloat16)
 
 
-def asks_for_attention(gm):
+def without_full_ones(gm, inputs):
+    """Around the tracing of Dynamo's graph: what follows is told from every operator that is traced, which takes its time."""
+    on_gpu = any(isinstance(x, torch.Tensor) and x.device.type == _DEVICE for x in _leaves(list(inputs)))
+    return WithoutFullMasks() if on_gpu and _asks_for_attention(gm) else contextlib.nullcontext()
+
+
+def _asks_for_attention(gm):
     """Is it called in Dynamo's graph, or in one that this one holds?"""
     return any(
         module.graph.find_nodes(op="call_function", target=scaled_dot_product_attention)
@@ -64,7 +72,7 @@ class WithoutFullMasks(TorchFunctionMode):
         return scaled_dot_product_attention(*args, **keywords).contiguous()
 
     def _says_nothing(self, mask):
-        if not isinstance(mask, torch.Tensor) or mask.device.type != "cuda" or mask.dtype != torch.bool or not mask.dim():
+        if not isinstance(mask, torch.Tensor) or mask.device.type != _DEVICE or mask.dtype != torch.bool or not mask.dim():
             return False
         if any(type(number) is int and number == 1 for number in (mask.stride(-1), mask.shape[-1])):
             return False  # A fused kernel reads it.

@@ -1,5 +1,7 @@
 """Masks of attention on their way into a trace for GPUs."""
 
+import contextlib
+
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -8,7 +10,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from stoker.pytorch import aot
-from stoker.pytorch.attention_masks import WithoutFullMasks
+from stoker.pytorch.attention_masks import WithoutFullMasks, without_full_ones
 
 
 class Seen(TorchFunctionMode):
@@ -184,3 +186,15 @@ def test_graphs_are_traced_so():
         with Seen() as seen:
             aot.functional(gm, [q], *[lambda gm, _: gm.forward] * 3, keep)
     assert seen.masks and all(mask is None for mask in seen.masks)
+
+
+@pytest.mark.parametrize("device, function, kind", [
+    ("cuda", F.scaled_dot_product_attention, WithoutFullMasks), ("cpu", F.scaled_dot_product_attention, contextlib.nullcontext),
+    ("cuda", torch.add, contextlib.nullcontext)])
+def test_operators_are_told_of_where_a_graph_on_a_gpu_has_attention(device, function, kind):
+    graph = torch.fx.Graph()
+    q = graph.placeholder("q")
+    graph.output(graph.call_function(function, (q, q) if function is torch.add else (q, q, q)))
+    with FakeTensorMode():
+        inputs = [7, [torch.empty(2, 3, 5, 8, device=device)]]
+    assert type(without_full_ones(torch.fx.GraphModule({}, graph), inputs)) is kind
