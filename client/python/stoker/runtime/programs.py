@@ -13,6 +13,7 @@ from ..pytorch.tensors import has_memory
 from .gate import Inside
 from .loaded import cannot_start_over
 from .replays.replay import Replayed
+from .replays.room import Room
 from .sizes import by_values
 
 
@@ -106,11 +107,12 @@ def run_of(program, executables, recorder=None, lets_go=False):
 
     def make(values):
         run, makers = _for_sizes(program, executables, values, lets_go)
-        return run if recorder is None else Replayed(run, recorder, makers, lets_go, shown)
+        return run if recorder is None else Replayed(run, recorder, makers, lets_go, shown, room)
 
     # What PyTorch is given it may give back, or a view of it.
     shown = frozenset(slot for step in program.steps if not isinstance(step, Segment) for slot in slots_read(step))
 
+    room = Room() if program.symbols else None
     if not program.symbols:
         return make(())
     return by_values(program.symbols, lambda values, _: make(values))

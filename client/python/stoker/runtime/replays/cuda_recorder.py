@@ -9,7 +9,7 @@ from ...base.signals import let_through
 from ...pytorch import devices
 from ...pytorch.only_there import OnlyThere
 from .lent_memory import Ahead
-from .replay import Given, NotRecordable, Recording, overlaps
+from .replay import Given, NoMemory, NotRecordable, Recording, overlaps
 
 _lock = ProcessLock()
 _UNUSED = 64 << 20  # Bytes. As many that nothing uses go back to the driver: what recordings work in is apart.
@@ -38,8 +38,8 @@ class Recorder:
         with _lock(), torch.inference_mode(False), torch.no_grad():
             try:
                 return self._recorded(run, arguments, moving, makers, lender)
-            except torch.OutOfMemoryError as error:  # Of what a recording has beside what a call has.
-                raise NotRecordable(_line_of(error)) from error
+            except torch.OutOfMemoryError as error:
+                raise NoMemory(_line_of(error)) from error
 
     def _recorded(self, run, arguments, moving, makers, lender):
         device = self._device
@@ -168,7 +168,7 @@ def _captured(device, pool, run):
         torch.cuda.synchronize(device)
         _release(generator, state)
         let_through(error)
-        raise NotRecordable(_line_of(error)) from error
+        raise (NoMemory if isinstance(error, torch.OutOfMemoryError) else NotRecordable)(_line_of(error)) from error
     return graph, results
 
 

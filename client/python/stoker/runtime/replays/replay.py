@@ -27,17 +27,24 @@ class NotRecordable(Exception):
     """A program cannot be recorded; the message says why."""
 
 
+class NoMemory(NotRecordable):
+    """As much as a recording has beside what a call has."""
+
+
 class Replayed:
     """A function of a list of inputs, as `run`. `recorder`: a cuda_recorder.Recorder. `makers`: what makes its
     results, and the numbers of these there; `lets_go`: whoever calls holds most of what is in the list for nothing else, so that
-    results may lie there, but for inputs in the places `shown`: others may show their memory."""
+    results may lie there, but for inputs in the places `shown`: others may show their memory. `room`: a Room, where the program
+    is called with many sizes, of which this one is for some."""
 
-    def __init__(self, run, recorder, makers=(), lets_go=False, shown=frozenset()):
+    def __init__(self, run, recorder, makers=(), lets_go=False, shown=frozenset(), room=None):
         self._run = run
         self._recorder = recorder
         self._makers = makers
         self._borrows = lets_go
         self._shown = shown
+        self._room = room
+        self.last_call = 0  # Among those of the program.
         self._turn = Turn()
         self._reason = None  # Why nothing is recorded any more.
         self._calls = 0
@@ -49,6 +56,8 @@ class Replayed:
         self._recording = None
 
     def __call__(self, arguments):
+        if self._room is not None:
+            self.last_call = self._room.number_of_call()
         if self._reason is not None or self._recorder.is_busy() or self._turn.is_taken():
             return self._run(arguments)
         try:
@@ -110,15 +119,44 @@ class Replayed:
             return None
         if self._recordings == MAX_RECORDINGS:
             return self._give_up(f"inputs have moved, or results were held, after each of {MAX_RECORDINGS} recordings")
+        if self._room is not None and self._recording is None and not self._room.take(self):
+            warn_once("replay sizes", "reduce-overhead: a graph runs without a CUDA graph for sizes beyond those that were "
+                      "recorded: it is called with many.")
+            return None
         self._recordings += 1
         self._moving |= moved
         self._end_recording()  # Its memory is free for the next.
-        lender = Lender(arguments, self, self._shown) if self._borrows else None
         try:
-            self._recording = self._recorder.record(self._run, arguments, self._moving, self._makers, lender)
+            self._recording = self._record(arguments)
         except NotRecordable as error:
             return self._give_up(str(error))
         return self._recording
+
+    def _record(self, arguments):
+        def record():
+            lender = Lender(arguments, self, self._shown) if self._borrows else None
+            return self._recorder.record(self._run, arguments, self._moving, self._makers, lender)
+
+        try:
+            return record()
+        except NoMemory:
+            if self._room is None or not self._room.clear():
+                raise
+        return record()
+
+    def is_recorded(self):
+        return self._recording is not None
+
+    def give_way(self):
+        """The recording goes, which may be made again; False where a call is under way."""
+        if self._turn.is_taken():
+            return False
+        try:
+            self._recordings -= self.is_recorded()
+            self._end_recording()
+        finally:
+            self._turn.end()
+        return True
 
     def _end_recording(self):
         if self._recording is not None:
