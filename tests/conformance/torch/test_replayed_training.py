@@ -7,6 +7,7 @@ import torch
 from lowered import EvaluatedSegment
 from stoker import backend
 from stoker.lowering import compiling
+from stoker.runtime.replays import room
 from unit.client.python.test_replay import Recorder
 
 WIDTH = 512  # A weight's gradient is of 1 MiB.
@@ -165,3 +166,17 @@ def test_two_losses_before_a_backward_pass(recorders):
         steps.forget()
         steps.both(step)
         steps.check()
+
+
+def test_lengths_beyond_those_that_are_recorded(recorders, monkeypatch):
+    monkeypatch.setattr(room, "MAX_SIZES", 2)
+    steps = Steps()
+    inputs = {length: torch.randn(length, WIDTH) for length in (8, 16, 24, 32)}
+    for length in (8, 16, 24, 32, 16, 24, 8):
+        torch._dynamo.mark_dynamic(inputs[length], 0)
+        for _ in range(2):
+            steps.forget()
+            losses = [backward_of_loss(run, inputs[length]) for run in (steps.run, steps.eager)]
+            assert torch.isclose(*losses)
+            steps.check()
+    assert [len(recorder.recorded) for recorder in recorders] == [2, 2]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from stoker.runtime.replays import cuda_recorder
-from stoker.runtime.replays.replay import NotRecordable
+from stoker.runtime.replays.replay import NoMemory, NotRecordable
 
 GPU = torch.device("meta")
 
@@ -47,7 +47,7 @@ def test_no_memory_for_a_recording(monkeypatch):
         raise torch.OutOfMemoryError("none left")
 
     monkeypatch.setattr(torch, "empty_strided", none_left)
-    with pytest.raises(NotRecordable, match="none left"):
+    with pytest.raises(NoMemory, match="none left"):
         results_of(lambda a: [a[0] + 1], torch.empty(4, device=GPU), moving=(0,))
 
 
