@@ -19,7 +19,7 @@ constexpr double kPanelPerCopy = 0.5;
 
 // Steps of a block of rows. Rows that are copied are copied by each thread that works on them, and
 // every panel is read for each block: with n tasks for each of several threads, blocks of s steps
-// cost each thread s copies and n / s panels. All blocks have as many, or one less.
+// cost each thread s copies and n / s panels. All blocks but the last have as many.
 llvm::Value* ContractionEmitter::StepsOfBlocks() {
   llvm::IRBuilder<>& b = e_.b();
   llvm::Value* most = e_.I64(plan_.steps_per_block);

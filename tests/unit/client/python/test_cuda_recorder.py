@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from stoker.runtime.replays import cuda_recorder
+from stoker.runtime.replays.lent_memory import Ahead
 from stoker.runtime.replays.replay import NoMemory, NotRecordable
 
 GPU = torch.device("meta")
@@ -63,6 +64,56 @@ def test_bits_of_an_input_are_copied():
     x = torch.arange(6.0)
     bits, = results_of(lambda a: [a[0].view(torch.int32)], x, device=torch.device("cpu"))
     assert torch.equal(bits, x.view(torch.int32)) and bits.data_ptr() != x.data_ptr()
+
+
+class Repeated(Recorder):
+    """Of which each replay runs again."""
+
+    def _capture(self, run, arguments, only_there):
+        class Graph:
+            replay = staticmethod(lambda: run(list(arguments)))
+
+        return Graph, super()._capture(run, arguments, only_there)[1]
+
+
+@pytest.mark.parametrize("moving", [(), (0,)])
+@pytest.mark.parametrize("show", [lambda x: x.conj(), lambda x: x.conj()[1:], lambda x: torch._neg_view(x), lambda x: x.conj().imag])
+def test_what_shows_an_input_otherwise_than_it_is_is_copied(show, moving):
+    x = torch.randn(4, dtype=torch.complex64)
+    shown, = Repeated(torch.device("cpu")).record(lambda a: [show(a[0])], [x], set(moving)).replay([x], set())
+    assert torch.equal(shown, show(x)) and shown.untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
+
+
+def test_a_lazy_conjugate_of_an_input_that_is_one_is_shown():
+    x = torch.randn(4, dtype=torch.complex64).conj()
+    shown, = results_of(lambda a: [a[0][1:]], x, device=torch.device("cpu"))
+    assert torch.equal(shown, x[1:]) and shown.data_ptr() == x[1:].data_ptr()
+
+
+class InLentMemory:
+    """Lends the memory of an input, and makes a result there."""
+
+    def __init__(self, memory):
+        self._memory, self.settled = memory, None
+
+    def make_ahead(self, numbers, lender):
+        return {number: self._memory.detach()[:2] for number in numbers}
+
+    def addresses(self):
+        return {self._memory.untyped_storage().data_ptr()}
+
+    def settle(self, results):
+        self.settled = sorted(results)
+        return []
+
+
+@pytest.mark.parametrize("result_of", [lambda made: made, lambda made: made.expand(3, 2)])
+def test_a_result_in_lent_memory_is_one_of_the_recording(result_of):
+    x = torch.randn(4)
+    lender = InLentMemory(x)
+    Recorder(torch.device("cpu")).record(
+        lambda a: [a[1] * 2, result_of(Ahead.of(lender)[1])], [x, torch.randn(3)], {1}, [(lender, [1])], lender)
+    assert 1 in lender.settled
 
 
 class Captured(Recorder):

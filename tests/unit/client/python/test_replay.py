@@ -22,6 +22,7 @@ class Recorder:
 
     def __init__(self):
         self.recorded = []  # Places that are copied, for each recording.
+        self.shapes = set()  # Of the inputs of all recordings.
         self.lent = set()  # Addresses of the memory in which results of the last one were placed.
         self.busy = False
         self.current = 7
@@ -37,6 +38,7 @@ class Recorder:
         if self.refusal:
             raise NotRecordable(self.refusal)
         self.recorded.append(set(moving))
+        self.shapes.add(tuple(tuple(argument.shape) for argument in arguments if isinstance(argument, torch.Tensor)))
         places = {place: torch.empty_like(arguments[place]) for place in moving}
         given = [places.get(place, at_the_place_of(argument)) for place, argument in enumerate(arguments)]
         made = {}

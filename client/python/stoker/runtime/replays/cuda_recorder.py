@@ -44,7 +44,7 @@ class Recorder:
     def _recorded(self, run, arguments, moving, makers, lender):
         device = self._device
         _give_back_unused(device)
-        ahead = Ahead({maker: maker.make_ahead(numbers, lender) for maker, numbers in makers})
+        ahead = Ahead({maker: maker.make_ahead(numbers, lender) for maker, numbers in makers}, lender)
         places, numbers = {}, []
         for place, argument in enumerate(arguments):
             if not isinstance(argument, torch.Tensor):
@@ -73,7 +73,7 @@ class Recorder:
         """(graph, results, those by number that lie where all recordings work)"""
         with ahead:
             graph, results = self._capture(run, given, only_there)
-        results = _as_given(results, given)
+        results = _as_given(results, given, ahead.lent)
         return graph, results, {
             number: result for number, result in enumerate(results)
             if isinstance(result, torch.Tensor) and result.untyped_storage().data_ptr() not in ahead.addresses}
@@ -118,20 +118,21 @@ def _keeping(run, kept):
     return run_and_keep
 
 
-def _as_given(results, arguments):
-    """A Given for each result that is an input, or shows the memory of one."""
+def _as_given(results, arguments, lent=frozenset()):
+    """A Given for each result that is an input, or shows the memory of one as it is. `lent`: addresses of memory in which are
+    results of the recording's own."""
     tensors = [(place, tensor) for place, tensor in enumerate(arguments) if isinstance(tensor, torch.Tensor)]
     known = {id(tensor): Given(place) for place, tensor in tensors}
     holders = {}
     for place, tensor in tensors:
-        if tensor.untyped_storage().data_ptr():
+        if tensor.untyped_storage().data_ptr() and tensor.untyped_storage().data_ptr() not in lent:
             holders.setdefault((tensor.untyped_storage().data_ptr(), tensor.dtype), (place, tensor))
 
     def of(result):
         if id(result) in known or not isinstance(result, torch.Tensor):
             return known.get(id(result), result)
         place, tensor = holders.get((result.untyped_storage().data_ptr(), result.dtype), (None, None))
-        if place is None:
+        if place is None or (result.is_conj(), result.is_neg()) != (tensor.is_conj(), tensor.is_neg()):
             return result
         known[id(result)] = shown = Given(place, result.shape, result.stride(), result.storage_offset() - tensor.storage_offset())
         return shown

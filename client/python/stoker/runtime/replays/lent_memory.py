@@ -94,6 +94,10 @@ class Lender:
             self._offered.pop(memory, None)
         return found
 
+    def addresses(self):
+        """Of the memory in which results were placed."""
+        return {memory.storage.data_ptr() for memory in self._taken}
+
     def settle(self, results):
         """Loans of what lies in others' memory of `results`, {number: tensor}, which are taken out."""
         loans = []
@@ -144,12 +148,14 @@ def places_within(free, sizes, firsts):
 
 class Ahead:
     """What results are written to is there before a recording begins, apart from the memory that all recordings work in: of these
-    each overwrites what others leave there, in whatever order they run. `buffers`: {who makes results: {number: a tensor}}."""
+    each overwrites what others leave there, in whatever order they run. `buffers`: {who makes results: {number: a tensor}}, some
+    of them in memory of `lender`, if there is one."""
 
     _of_threads = threading.local()
 
-    def __init__(self, buffers):
+    def __init__(self, buffers, lender=None):
         self._buffers, self._waiting = buffers, {}
+        self.lent = frozenset() if lender is None else lender.addresses()
         self.addresses = set()
         for made in buffers.values():
             self.keep(made.values())
