@@ -113,7 +113,7 @@ def run_of(program, executables, recorder=None, lets_go=False):
     shown = frozenset(slot for step in program.steps if not isinstance(step, Segment) for slot in slots_read(step))
 
     room = Room() if program.symbols else None
-    if not program.symbols:
+    if room is None:
         return make(())
     return by_values(program.symbols, lambda values, _: make(values))
 
