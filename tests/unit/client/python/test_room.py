@@ -20,7 +20,7 @@ class OfSizes:
         self._inputs, self._replayed = {}, {}
 
     def call(self, size):
-        """What it gives, and whether that was recorded."""
+        """What it gives, compared with what that is."""
         x = self._inputs.setdefault(size, torch.randn(size))
         if size not in self._replayed:
             self._replayed[size] = Replayed(lambda given: [given[0] * given[1]], self.recorder, room=self._room)

@@ -28,7 +28,7 @@ class NotRecordable(Exception):
 
 
 class NoMemory(NotRecordable):
-    """As much as a recording has beside what a call has."""
+    """There is not as much as a recording has beside what a call has."""
 
 
 class Replayed:
