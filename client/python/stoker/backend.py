@@ -14,6 +14,9 @@ from .pytorch.names import SIZES
 from .runtime import first_calls, programs, sizes
 
 
+_SIZES_OTHERWISE = "graphs that have them run in eager"
+
+
 def stoker(gm, example_inputs, *, mode=None, options=None):
     """What torch.compile(model, backend="stoker") calls. Options: verify (the first call runs beside a reference
     interpreter)."""
@@ -47,24 +50,35 @@ def _traced(gm, example_inputs, mode, verifies):
         connect_ahead()
         gpus_ahead.warm_up(devices.gpu_in_use())
 
-    def compile_graph(inner, parameters, traced_s, is_training):
-        if beside.is_child():
-            recording.note_traced(inner, is_training)
-            return programs.eager(inner)
+    def compile_graph(inner, parameters, traced_s, training):
         chosen = compiling.of_the_moment(asked, inner)
-        parameters = targets.held(inner, parameters, is_training)
+        noted = varying.training_of(training, chosen)
+        if beside.is_child():
+            recording.note_traced(inner, noted)
+            return programs.eager(inner)
+        parameters = targets.held(inner, parameters, training is not None)
         if not sizes.symbolic_inputs(inner):
             return compiling.compile_graph(
                 inner, parameters, chosen, traced_s,
-                lambda program, made: recording.note_program(inner, program, made, is_training))
-        if not facts.has(SIZES, "graphs that have them run in eager"):
+                lambda program, made: recording.note_program(inner, program, made, noted))
+        if not facts.has(SIZES, _SIZES_OTHERWISE):
             tally.count("graphs_eager")
             return programs.eager(inner)
-        return varying.of_graph(inner, parameters, chosen, is_training)
+        return varying.of_graph(inner, parameters, chosen, noted)
+
+    def compile_backward(inner, traced_s):
+        chosen = compiling.of_the_moment(asked, inner)
+        words = graph.words_of_backward(chosen)
+        if not sizes.symbolic_inputs(inner):
+            return compiling.compile_graph(inner, (), chosen, traced_s, varying.note_beside(words))
+        if not facts.has(SIZES, _SIZES_OTHERWISE):
+            tally.count("graphs_eager")
+            return programs.eager(inner)
+        return varying.function_of(inner, (), chosen, words)
 
     refused = refusals.by_kernels(gm)
     with recording.graph(gm, example_inputs) as graph:
-        function = capture.trace(gm, example_inputs, compile_graph)
+        function = capture.trace(gm, example_inputs, compile_graph, compile_backward)
         if refused is None or beside.is_child() or record_only.is_on():  # The latter two call nothing.
             return graph.mark(function)
         logger.info("the first call of a graph runs in eager, which may refuse it: %s", refused)

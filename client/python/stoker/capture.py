@@ -7,6 +7,7 @@ Sizes may be symbolic (dynamic shapes): see lowering/symbols.py and runtime/size
 """
 
 import time
+from typing import Any, NamedTuple
 
 from .lowering.joint.less import with_less_to_keep
 from .pytorch import aot
@@ -15,28 +16,36 @@ from .runtime import overlaps
 from .runtime.programs import forward_of
 
 
-def trace(gm, example_inputs, compile_graph):
-    """A callable for Dynamo's `gm`. compile_graph(graph module, parameter positions, seconds of tracing, whether
-    it is for training) is called for each functional graph and gives a boxed callable."""
+class Training(NamedTuple):
+    """Of a forward graph: there are gradients behind it."""
+
+    backward: Any = None  # The graph module that computes them; None where PyTorch alone knows it.
+
+
+def trace(gm, example_inputs, compile_graph, compile_backward):
+    """A callable for Dynamo's `gm`. compile_graph(graph module, parameter positions, seconds of tracing, its Training or None) is
+    called for each functional graph but a backward one, and compile_backward(graph module, seconds) for that; they give boxed
+    callables."""
     started = time.perf_counter()
+    parted = []  # The backward graph.
 
     def compile_inference(inner, _):
         aot.require_writable(inner)
         aot.note_updates(inner, False)
-        return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, False)
+        return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, None)
 
     def compile_forward(inner, _):
         aot.require_writable(inner)
         aot.note_updates(inner, True)
-        return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, True)
+        return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, Training(*parted[-1:]))
 
-    def compile_backward(inner, _):  # At the first backward pass, which compiled code may ask for.
-        compiled = compile_graph(inner, (), time.perf_counter() - started, True)
+    def compile_later(inner, _):  # At the first backward pass, which compiled code may ask for.
+        compiled = compile_backward(inner, time.perf_counter() - started)
         return without_dynamo(compiled, "Stoker's compiled backward")
 
     function = aot.functional(
         gm, example_inputs, forward=compile_forward, inference=compile_inference, change_joint=with_less_to_keep,
-        backward=without_dynamo(compile_backward, "Stoker's compiler of backward passes"))
+        parted=parted.append, backward=without_dynamo(compile_later, "Stoker's compiler of backward passes"))
     places = aot.inputs_to_tell_apart(len(example_inputs))
     if places is not None:
         function = overlaps.as_traced(function, forward_of(gm), example_inputs, *places)

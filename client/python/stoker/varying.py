@@ -51,10 +51,24 @@ def _computes_tensors(gm):
     return any(isinstance(node.meta.get("val"), torch.Tensor) for node in gm.graph.nodes)
 
 
-def of_graph(gm, parameters, options, is_training):
-    """The function of a graph that is being recorded."""
-    words = recording.note_sized(gm, *_what_varies(gm), parameters, options, is_training)
+def of_graph(gm, parameters, options, training):
+    """The function of a graph that is being recorded. `training`: of training_of."""
+    words = recording.note_sized(gm, *_what_varies(gm), parameters, options, training)
     return function_of(gm, parameters, options, words)
+
+
+def training_of(training, options):
+    """What recording is told of a capture.Training; None of None."""
+    if training is None:
+        return None
+    if training.backward is None:
+        return recording.Training(None)
+    return recording.Training(training.backward, *_what_varies(training.backward), options)
+
+
+def note_beside(words):
+    """A note as of compile_graph: what was compiled is stored beside the record of its graph. `words`: that record, or None."""
+    return lambda program, made: words and sized.store_version(words, words["inputs"], program, made)
 
 
 def _what_varies(gm):

@@ -1,30 +1,27 @@
-"""AOTAutograd: from Dynamo's graph to functional ATen graphs, and what its runtime does around them."""
-
-import functools
+"""AOTAutograd: from Dynamo's graph to functional ATen graphs."""
 
 import torch
 
-from ..base.not_portable import NotPortable
 from ..base.signals import let_through
 from . import attention_masks, dynamo_graph, facts, joint_graph
 from .names import GRAPHS, WEIGHTS
 from .operators import look_at_real_tensors
 from .sizes import example_of
-from .unknown import require_defaults
 
 
 _WEIGHTS_OTHERWISE = "weights are handed over in every call"
 
 
-def functional(gm, example_inputs, forward, backward, inference, change_joint):
+def functional(gm, example_inputs, forward, backward, inference, change_joint, parted=lambda backward: None):
     """A callable for Dynamo's `gm`. forward, backward and inference(graph module, inputs) give a boxed callable for
-    each functional graph. change_joint(graph module, its Sides) may change that of forward and backward before it is parted."""
+    each functional graph. change_joint(graph module, its Sides) may change that of forward and backward before it is parted;
+    parted(graph module) gets the backward one, if this PyTorch shows it, before forward() is called."""
     dynamo_graph.made_ready(gm)
     with attention_masks.without_full_ones(gm, example_inputs):
-        return _functional(gm, example_inputs, forward, backward, inference, change_joint)
+        return _functional(gm, example_inputs, forward, backward, inference, change_joint, parted)
 
 
-def _functional(gm, example_inputs, forward, backward, inference, change_joint):
+def _functional(gm, example_inputs, forward, backward, inference, change_joint, parted):
     if not facts.has(GRAPHS, "PyTorch's documented way to them, which loads Inductor, is taken"):
         from torch._dynamo.backends.common import aot_autograd
 
@@ -33,10 +30,15 @@ def _functional(gm, example_inputs, forward, backward, inference, change_joint):
     from torch._dynamo.utils import flatten_graph_inputs
     from torch._functorch.aot_autograd import aot_module_simplified
 
+    def part(joint_module, joint_inputs, **options):
+        sides = joint_graph.part(change_joint, joint_module, joint_inputs, **options)
+        parted(sides[1])
+        return sides
+
     def trace(gm, inputs):
         traced = aot_module_simplified(
             gm, inputs, fw_compiler=forward, bw_compiler=backward, inference_compiler=inference,
-            partition_fn=functools.partial(joint_graph.part, change_joint))
+            partition_fn=part)
         _keep_saved_tensors()
         return traced
 
@@ -162,116 +164,3 @@ def inputs_to_tell_apart(count):
 def _changed(found):
     return [
         place for place, info in enumerate(found.input_info) if info.mutates_data or info.mutates_metadata]
-
-
-# ---- the runtime around a graph ---------------------------------------------------------------------
-
-_PLAIN = ("non_alias", "unsafe_view_alias", "custom_function_view")
-_DETACH, _AS_STRIDED = "detach_ViewMeta", "as_strided_ViewMeta"
-OF_BASE = ("alias_of_intermediate", "alias_of_intermediate_save_as_output")
-_ALIASES = (*OF_BASE, "alias_of_input", "is_input", "alias_of_intermediate_base_is_user_output")
-
-# Fields that runtime_words() reads, or that say nothing about how an inference graph is run.
-_METADATA = frozenset((
-    "input_info", "output_info", "num_intermediate_bases", "keep_input_mutations", "traced_tangents",
-    "traced_tangents_descs", "subclass_inp_meta", "subclass_fw_graph_out_meta", "subclass_tangent_meta",
-    "traced_tangent_metas", "is_train", "num_symints_saved_for_bw",
-    "num_tensors_saved_with_no_vc_check", "num_opaque_objects_saved_for_bw",
-    "saved_tensor_is_graph_input", "grad_enabled_mutation", "deterministic", "static_input_indices",
-    "tokens", "indices_of_inputs_that_requires_grad_with_mutations_in_bw", "bw_donated_idxs",
-    "num_backward_tokens", "num_graphsafe_rng_states", "graphsafe_rng_state_index",
-    "graphsafe_rng_device", "compile_id_str", "tangent_source_stack_traces"))
-_INPUT = frozenset((
-    "is_leaf", "mutates_data", "mutates_metadata", "mutations_hidden_from_autograd",
-    "mutations_under_no_grad_or_inference_mode", "mutation_inductor_storage_resize",
-    "mutates_storage_metadata", "requires_grad", "keep_input_mutations"))
-_OUTPUT = frozenset((
-    "output_type", "raw_type", "base_idx", "dynamic_dims", "requires_grad", "requires_grad_for_backward",
-    "view_meta_sequence"))
-
-
-def runtime_words(found, inputs, results):
-    """What captures/install/inference.py reads, from the metadata of an inference graph. `inputs`, `results`:
-    the traced values of what the graph takes and gives."""
-    require_defaults(found, _METADATA, "a graph")
-    if found.tokens or found.num_graphsafe_rng_states:
-        raise NotPortable("a graph with effects or random state")
-    if any(type(meta).__name__ != "PlainTensorMeta" for meta in found.subclass_inp_meta):
-        raise NotPortable("a graph with tensor subclasses")
-    mutated = []
-    for index in found.mutated_inp_runtime_indices:
-        meta = found.input_info[index]
-        require_defaults(meta, _INPUT, "a graph that changes an input")
-        if meta.mutates_metadata or meta.mutates_storage_metadata:
-            raise NotPortable("a graph that changes the shape of an input")
-        mutated.append([index, bool(meta.mutates_data)])
-    updated, given = dict(zip((index for index, _ in mutated), results)), results[len(mutated):]
-    outputs = []
-    for meta, value in zip(found.output_info, given):
-        require_defaults(meta, _OUTPUT, "an output")
-        kind = meta.output_type.name
-        if kind not in _PLAIN and kind not in _ALIASES:
-            raise NotPortable(f"an output of kind {kind}")
-        if kind in _PLAIN or kind == "is_input":
-            outputs.append(["plain" if kind in _PLAIN else kind, meta.base_idx, 0, False, ""])
-            continue
-        _require_no_place(meta)
-        among = inputs if kind == "alias_of_input" else given[len(found.output_info):] if kind in OF_BASE else given
-        if kind == "alias_of_input" and meta.base_idx in updated:
-            # Its strides are those of a view of what was computed, which must lie like the input then.
-            if _strides(updated[meta.base_idx]) != _strides(inputs[meta.base_idx]):
-                raise NotPortable("a view of an input that changes in place and lies otherwise")
-        outputs.append([
-            kind, meta.base_idx, _distance(among[meta.base_idx], value), bool(meta.requires_grad), _detached(meta)])
-    return {
-        "inputs": len(inputs), "mutated": mutated, "outputs": outputs,
-        "bases": found.num_intermediate_bases, "grad": found.grad_enabled_mutation}
-
-
-def _detached(meta):
-    """Where on the way from its base an output leaves autograd: it is a view of nothing that came before."""
-    views = [type(view).__name__ for view in getattr(meta.view_meta_sequence, "sequence", ())]
-    if _DETACH not in views:
-        return ""
-    return "last" if views[-1] == _DETACH else "before"
-
-
-def _require_no_place(meta):
-    """Where an output begins is told from where its base does. `as_strided` may say a place in the memory of both."""
-    for view in getattr(meta.view_meta_sequence, "sequence", ()):
-        if type(view).__name__ == _AS_STRIDED and (not hasattr(view, "as_tuple") or view.as_tuple()[-1] is not None):
-            raise NotPortable("an output that begins at a place that as_strided says")
-
-
-def _distance(base, alias):
-    """How many elements behind the beginning of `base` a view of it begins."""
-    if alias.dtype != base.dtype or alias.is_conj() != base.is_conj() or alias.is_neg() != base.is_neg():
-        raise NotPortable("an output that is a tensor seen as another type")
-    distance = alias.storage_offset() - base.storage_offset()
-    if not isinstance(distance, int):
-        raise NotPortable("an output that begins at a symbolic place of a tensor")
-    return distance
-
-
-def _strides(tensor):
-    """As text: comparing symbols would make guards."""
-    return str(tuple(tensor.stride()))
-
-
-def as_inference(run, arguments):
-    """run(arguments) without autograd and autocast, as AOTAutograd runs an inference graph: both are in it."""
-    grad, autocast = torch.is_grad_enabled(), torch._C._is_any_autocast_enabled()
-    if grad:
-        torch._C._set_grad_enabled(False)
-    try:
-        if autocast:
-            with torch._C._DisableAutocast():
-                return run(arguments)
-        return run(arguments)
-    finally:
-        if grad:
-            torch._C._set_grad_enabled(True)
-
-
-def set_grad_enabled(mode):
-    torch._C._set_grad_enabled(mode)

@@ -8,6 +8,7 @@ _VIEWS = frozenset((
 
 
 _SIDE = "partitioner_tag"  # In the meta of a node.
+TANGENTS = "tangents"  # In the names of gradients that a backward graph is given.
 
 
 def part(change, joint_module, joint_inputs, *, num_fwd_outputs, **options):
@@ -54,7 +55,7 @@ def is_backward(gm):
 
 
 def _is_of_gradients(node):
-    return node.op == "placeholder" and "tangents" in str(node.target)
+    return node.op == "placeholder" and TANGENTS in str(node.target)
 
 
 def _forward(graph, results):

@@ -122,7 +122,7 @@ def _guards(record):
 
 def _bytecode(record):
     return [*_instructions(record["code"]), *(
-        f"{kind} {_instructions(body) if kind == 'function' else body}"
+        f"{kind} {_instructions(body) if kind in ('function', 'maker') else body}"
         for _, kind, body in record["globals"])]
 
 
@@ -143,6 +143,7 @@ _PARTS = (
     ("code", lambda record: record["facts"]["codes"]),
     ("the bytecode", _bytecode),
     ("a graph", lambda record: [graph["eager"] for graph in record["graphs"]]),
+    ("a backward graph", lambda record: [(graph.get("backward") or {}).get("eager") for graph in record["graphs"]]),
     ("what happens around a graph", lambda record: [graph["runtime"] for graph in record["graphs"]]),
 )
 

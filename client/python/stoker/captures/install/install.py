@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 from ...base import tally
 from ...base.log import warn_once
 from ...libstoker.library import StokerError
-from ...pytorch.bytecode import WithoutDynamo
+from ...pytorch.bytecode import WithoutDynamo, maker_of
 from ...pytorch.marks import COMPILER
 from ..check.program import Failure, GuardProgram
 from ..store.notes import note
 from ..words.code import decode_code
 from ..words.values import decode
 from . import sized
-from .inference import make_callable
+from .graphs import make_callable
 from .loading import load_program
 
 
@@ -43,7 +43,7 @@ def install(record, local_values, global_values, file_name, wrap, describe, repl
     functions = []
     for words in record["graphs"]:
         try:
-            function = _load(words, record["key"][0][1], device, replays)
+            function = _load(words, record["key"][0][1], device, replays, wrap)
         except StokerError as error:
             return Failure("artifact", "an artifact", "in the store", str(error))
         functions.append(function if wrap is None else wrap(function))
@@ -62,10 +62,10 @@ def _needs_dynamo(words):
     _, kind, body = words
     if kind == "dynamo":
         return not all(name and hasattr(WithoutDynamo, name) for name in body)
-    return kind == "function" or kind == "module" and body.startswith(COMPILER)
+    return kind in ("function", "maker") or kind == "module" and body.startswith(COMPILER)
 
 
-def _load(words, entry, device, replays):
+def _load(words, entry, device, replays, wrap):
     """The callable of a graph, over the artifacts of its request keys."""
 
     def failed(error):
@@ -79,7 +79,9 @@ def _load(words, entry, device, replays):
         run = load_program(words["program"], device, replays)
     else:
         run = sized.run_of(words, device, replays)
-    return make_callable(words, run, device, failed)
+    backward = words.get("backward")
+    run_backward = None if backward is None else sized.backward_of(backward, device, replays)
+    return make_callable(words, run, run_backward, device, failed, wrap)
 
 
 def _global(kind, body, functions, global_values, file_name):
@@ -94,6 +96,8 @@ def _global(kind, body, functions, global_values, file_name):
     if kind == "function":
         code = decode_code(body, file_name)
         return types.FunctionType(code, global_values, code.co_name)
+    if kind == "maker":
+        return maker_of(decode_code(body, file_name), global_values)
     if kind == "value":
         return decode(body)
     raise ValueError(f"a global of kind {kind}")

@@ -15,9 +15,9 @@ from ..words.graphs import decode_program
 _SUMS = ("lookup_s", "load_s", "kernels_unique", "launches")
 
 
-def load_program(words, device, replays, run_part=None):
+def load_program(words, device, replays, run_part=None, lets_go=False):
     """A function of the list of inputs, on the device. StokerError when an artifact is not there or does not load.
-    `run_part`: a function of a Part's words, which gives its own; sizes vary where there are any."""
+    `run_part`: a function of a Part's words, which gives its own; sizes vary where there are any. `lets_go`: of programs.run_of."""
     program = decode_program(words, device)
     for part in program.parts:
         part.function = run_part(part.words)
@@ -52,4 +52,4 @@ def load_program(words, device, replays, run_part=None):
     for operator, reason in program.fallbacks.items():
         tally.count_fallback(operator)
         warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
-    return programs.run_of(program, executables, recorder_on(device, replays and bool(executables)))
+    return programs.run_of(program, executables, recorder_on(device, replays and bool(executables)), lets_go)

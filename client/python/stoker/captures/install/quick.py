@@ -4,9 +4,9 @@ than Dynamo's own.
 
 from ...base.log import logger, warn_of_bug
 from ...base.signals import let_through
-from ...pytorch.names import SIZES
+from ...pytorch.names import SIZES, TRAINING
 from ..check.program import GuardProgram
-from ..store.store import has_symbolic_sizes
+from ..store.store import has_symbolic_sizes, trains
 from ..trust import features
 
 
@@ -15,6 +15,8 @@ def quick_check(record, local_values, global_values):
     Dynamo's guards have to do. It is false until it is known that captures are used. Never raises."""
     try:
         if has_symbolic_sizes(record) and not features.are_on(SIZES):
+            return None
+        if trains(record) and not features.are_on(TRAINING):
             return None
         program = GuardProgram(record, global_values)
         failure = program.first_failure_where_recorded(local_values)

@@ -17,10 +17,11 @@ from ...libstoker.client import client
 from ...libstoker.library import StokerError
 from ...pytorch import aot
 from ...runtime import sizes
+from ...runtime.numerics import by_numerics
 from ..store import store
 from ..store.key import key_of_fields, makers
 from ..words.digests import digest_of
-from ..words.graphs import decode_eager, decode_program, encode_program, module_of
+from ..words.graphs import decode_eager, decode_program, encode_program, input_text, module_of
 from ..words.values import NotPortable
 from .loading import load_program
 
@@ -32,10 +33,10 @@ def run_of(words, device, replays, at_most=sizes.MAX_PROGRAMS):
         return run_of(words, device, False, sizes.MAX_PROGRAMS_OF_PART)
 
     def load_for(program):
-        return load_program(program, device, replays, run_part)
+        return load_program(program, device, replays, run_part, lets_go=bool(words["runtime"].get("tangents")))
 
     def make(arguments):
-        inputs = inputs_of(arguments)
+        inputs = words.get("inputs") or inputs_of(arguments)
         return _load_version(words, inputs, load_for) or _compile_version(words, inputs, arguments, device, replays)
 
     versions = sizes.by_sizes(list(map(int, words["symbolic"])), make)
@@ -46,22 +47,27 @@ def run_of(words, device, replays, at_most=sizes.MAX_PROGRAMS):
         sources, lambda values, arguments: _load_for_all(words, values, arguments, load_for), versions, at_most)
 
 
+def backward_of(words, device, replays):
+    """A function of what a backward pass is given. `words`: the record of the graph. What products may lose is asked when it
+    runs: no guard was, since the forward pass."""
+    numerics, verify = words["options"]
+
+    def run_with(numerics):
+        return run_of({**words, "options": [numerics, verify]}, device, replays)
+
+    return by_numerics(device, numerics, run_with(numerics), run_with)
+
+
 def varying_inputs_of(words, arguments):
     """As inputs_of, for a program of all sizes."""
     varying = words["varying"]
     return [
-        varying.get(str(place)) or _input_text(argument) for place, argument in enumerate(arguments)]
+        varying.get(str(place)) or input_text(argument) for place, argument in enumerate(arguments)]
 
 
 def inputs_of(arguments):
     """What the program of a version depends on: text for each input, of everything but a tensor's values."""
-    return [_input_text(argument) for argument in arguments]
-
-
-def _input_text(argument):
-    if isinstance(argument, torch.Tensor):
-        return f"{argument.dtype} {argument.device.type} {tuple(argument.shape)} {argument.stride()}"
-    return f"{type(argument).__name__} {argument.hex() if isinstance(argument, float) else argument}"
+    return [input_text(argument) for argument in arguments]
 
 
 def store_version(words, inputs, program, compiled):
@@ -120,9 +126,11 @@ def _loaded(words, inputs, load):
 def _compile_version(words, inputs, arguments, device, replays):
     from ...lowering import compiling  # With the rules of all operators: only for sizes that are new.
 
-    module = module_of(decode_eager(words["eager"], device), int(words["runtime"]["inputs"]))
-    mutated = words["runtime"]["mutated"]
-    aot.mark_updates(module, [(place, int(index)) for place, (index, copied) in enumerate(mutated) if copied])
+    runtime = words["runtime"]
+    module = module_of(
+        decode_eager(words["eager"], device), int(runtime["inputs"]), tangents=int(runtime.get("tangents", 0)))
+    aot.mark_updates(
+        module, [(place, int(index)) for place, (index, copied) in enumerate(runtime["mutated"]) if copied])
     return compiling.compile_for_sizes(
         module, arguments, tuple(words["parameters"]), compiling.Options(*words["options"], replays=replays),
         lambda program, made: store_version(words, inputs, program, made))

@@ -9,6 +9,7 @@ import types
 
 import torch
 
+from ...pytorch.bytecode import resume_of
 from ...pytorch.marks import COMPILER
 from ...pytorch.state import asked_for
 from ..bytecode.lines import asks_for_lines
@@ -128,8 +129,8 @@ def _graph_of(function):
 
 def _resumed(scope, code):
     """Code objects of what Dynamo made to go on from where the graph breaks."""
-    found = (scope.global_values.get(name) for name in global_names(code) if name.startswith(_RESUMES))
-    return [value.__code__ for value in found if isinstance(value, types.FunctionType)]
+    found = (resume_of(scope.global_values.get(name)) for name in global_names(code) if name.startswith(_RESUMES))
+    return [resume.code for resume in found if resume is not None]
 
 
 def _names_said(entry_code, trace):
@@ -220,9 +221,10 @@ class _Globals:
             self.graphs.append(graph.words)
             self.first_calls += [graph.first_call] if graph.first_call is not None else []
         elif name.startswith(_RESUMES) and isinstance(value, types.FunctionType):
-            if value.__closure__ or value.__defaults__ or value.__kwdefaults__:
+            resume = resume_of(value)
+            if resume is None or resume.global_values is not self._global_values:
                 raise NotPortable("a resume function with state")
-            self.words.append([new_name, "function", encode_code(value.__code__, {})])
+            self.words.append([new_name, "maker" if resume.is_made else "function", encode_code(resume.code, {})])
         else:
             self.words.append([new_name, "value", encode(value)])
 

@@ -8,7 +8,7 @@ from ...base.log import logger, warn_of_bug
 from ...base.signals import is_of_program, let_through
 from ...libstoker.library import StokerError
 from ...pytorch import state
-from ...pytorch.names import SIZES
+from ...pytorch.names import SIZES, TRAINING
 from ..audit import audit, beside
 from ..store import store
 from ..store.notes import note
@@ -80,6 +80,9 @@ class Recorder:
     def _put(self, record):
         if store.has_symbolic_sizes(record) and not features.are_on(SIZES):
             note(self._key.entry, "local", "symbolic sizes, which are off")
+            return
+        if store.trains(record) and not features.are_on(TRAINING):
+            note(self._key.entry, "local", "a graph for training, which is off")
             return
         if self._audited is not None and (
                 audit.stands_for(self._key, self._audited, record) or beside.is_child()):

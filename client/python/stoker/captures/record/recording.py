@@ -13,9 +13,14 @@ from typing import Any, NamedTuple
 import torch
 
 from ...pytorch import aot, dynamo_graph
+from ...pytorch.aot_runtime.training_words import training_words
+from ...pytorch.aot_runtime.words import runtime_words
 from ...pytorch.marks import innermost
+from ...pytorch.names import TRAINING
 from ...pytorch.operators import OpOverload, OpOverloadPacket, python_functions
-from ..words.graphs import encode_eager, encode_program
+from ...pytorch.sizes import SYMBOLIC, is_of_a_run
+from ..trust import features
+from ..words.graphs import encode_eager, encode_program, input_text
 from ..words.installed import is_installed_function
 from ..words.values import NotPortable
 
@@ -32,12 +37,24 @@ class GraphRecord(NamedTuple):
     first_call: Any = None  # Of _Graph.mark.
 
 
+class Training(NamedTuple):
+    """That a graph has another one behind it, `backward`, which computes gradients; None where PyTorch alone knows it. The rest:
+    of words_of_sized."""
+
+    backward: Any
+    symbolic: Any = ()
+    sources: Any = ()
+    varying: Any = None
+    options: Any = None
+
+
 class _Graph:
     """One graph on its way through AOTAutograd."""
 
     def __init__(self, gm, input_count):
         self.input_count = input_count
         self.records = []
+        self.backward = None  # The record of the backward graph.
         self._called = _called(gm)
         self._hidden = _hidden(gm)
         self._for_effect = dynamo_graph.for_their_effect(gm)
@@ -64,6 +81,22 @@ class _Graph:
                 if functions is None:
                     raise NotPortable(f"an operator that says in no Python function what it gives, {name}")
                 _recorded.leaves += [name, *functions]
+
+    def require_no_formulas(self):
+        """NotPortable where a gradient may be computed by what the program says, which ran while PyTorch traced it."""
+        for target in self._called:
+            if isinstance(target, types.FunctionType) and target.__module__.partition(".")[0] != "torch":
+                raise NotPortable(f"a graph for training with a function that stays in it, {target.__qualname__}")
+            if isinstance(target, OpOverload | OpOverloadPacket):
+                name = str(target if isinstance(target, OpOverloadPacket) else target.overloadpacket)
+                if name.partition(".")[0] not in _OF_PYTORCH:
+                    raise NotPortable(f"a graph for training with an operator that PyTorch does not bring, {name}")
+
+    def words_of_backward(self, options):
+        """The record of the backward graph, where what is compiled with these options belongs to it, or None."""
+        if self.backward is None or self.backward["options"] != _words_of_options(options):
+            return None
+        return self.backward
 
     def mark(self, function, first_call=None):
         """The function that Dynamo gets for the graph, with its record. `first_call`: a runtime.first_calls.FirstCall, where
@@ -103,17 +136,17 @@ def graph(gm, example_inputs):
             graphs.remove(opened)
 
 
-def note_program(gm, program, compiled, is_training):
+def note_program(gm, program, compiled, training):
     """Called with each graph that was compiled, while AOTAutograd's metadata is at hand. `compiled`: of
-    lowering.compiling.Compiled."""
-    _note(gm, is_training, lambda made: {
+    lowering.compiling.Compiled; `training`: a Training, or None."""
+    _note(gm, training, lambda made: {
         "program": encode_program(program, compiled.request_keys, made), "reads_numerics": compiled.reads_numerics})
 
 
-def note_sized(gm, symbolic, sources, varying, parameters, options, is_training):
+def note_sized(gm, symbolic, sources, varying, parameters, options, training):
     """The same for a graph with symbolic sizes, of which nothing is compiled yet. `sources`, `varying`: of
     lowering.symbols.inputs_of. Its record, or None."""
-    return _note(gm, is_training, lambda _: _words_of_sized(symbolic, sources, varying, parameters, options))
+    return _note(gm, training, lambda _: _words_of_sized(symbolic, sources, varying, parameters, options))
 
 
 def words_of_part(gm, symbolic, sources, varying, parameters, options):
@@ -130,23 +163,25 @@ def _words_of_sized(symbolic, sources, varying, parameters, options):
     return {
         "symbols": [list(source) for source in sources],
         "varying": {str(place): text for place, text in varying.items()},
-        "symbolic": list(symbolic), "parameters": list(parameters), "options": [options.numerics, options.verify],
+        "symbolic": list(symbolic), "parameters": list(parameters), "options": _words_of_options(options),
         "reads_numerics": True}  # It may, for some sizes.
 
 
-def note_traced(gm, is_training):
+def _words_of_options(options):
+    return [options.numerics, options.verify]
+
+
+def note_traced(gm, training):
     """The same for a graph that is not to be compiled, as in an audit."""
-    _note(gm, is_training, lambda _: {"reads_numerics": False})
+    _note(gm, training, lambda _: {"reads_numerics": False})
 
 
-def _note(gm, is_training, words_of_kind):
+def _note(gm, training, words_of_kind):
     graphs = getattr(_recorded, "graphs", None)
     if not graphs:
         return None
     opened = graphs[-1]
     try:
-        if is_training:
-            raise NotPortable("a graph for training")
         opened.require_portable(gm)
         inputs = [node.meta.get("val") for node in gm.graph.find_nodes(op="placeholder")]
         if len(inputs) != opened.input_count:
@@ -154,12 +189,36 @@ def _note(gm, is_training, words_of_kind):
         words = {
             **words_of_kind(opened.made),
             "eager": encode_eager(gm, opened.made),
-            "runtime": aot.runtime_words(aot.metadata(), inputs, _results(gm))}
+            "runtime": runtime_words(aot.metadata(), inputs, _results(gm))}
+        if training is not None:
+            opened.backward = _add_training(words, opened, gm, training)
         opened.records.append(GraphRecord(words, ""))
         return words
     except NotPortable as error:
         opened.records.append(GraphRecord(None, str(error)))
         return None
+
+
+def _add_training(words, opened, gm, training):
+    """To the words of a forward graph. Gives the record of the backward one."""
+    if not features.may_be_on(TRAINING):
+        raise NotPortable("a graph for training, which is off")
+    backward = training.backward
+    if backward is None:
+        raise NotPortable("a graph for training that PyTorch alone has parted")
+    opened.require_no_formulas()
+    words["runtime"]["training"] = training_words(aot.metadata(), gm, backward)
+    values = [node.meta.get("val") for node in backward.graph.find_nodes(op="placeholder")]
+    if any(is_of_a_run(value) for value in values if isinstance(value, SYMBOLIC)):
+        raise NotPortable("a backward graph that is given what only a run knows")
+    words["backward"] = {
+        **_words_of_sized(training.symbolic, training.sources, training.varying, (), training.options),
+        "inputs": None if training.symbolic else [input_text(value) for value in values],
+        "eager": encode_eager(backward, opened.made),
+        "runtime": {
+            "inputs": len(values), "mutated": [], "tangents": len(words["runtime"]["training"]["tangents"])}}
+    words["reads_numerics"] = True  # The backward may.
+    return words["backward"]
 
 
 def _called(gm):

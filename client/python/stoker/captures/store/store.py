@@ -52,6 +52,11 @@ def has_symbolic_sizes(record):
     return any("symbolic" in graph for graph in record["graphs"])
 
 
+def trains(record):
+    """Does one of its graphs compute gradients?"""
+    return any("backward" in graph for graph in record["graphs"])
+
+
 class Found(NamedTuple):
     captures: list  # By writers who are trusted: the own ones first, of each writer the most recent first.
     damaged: int  # Envelopes that did not hold what was put into them.

@@ -8,7 +8,7 @@ import torch
 
 from ...base.signals import let_through
 from ...base import tally
-from ...pytorch.names import CAPTURES, DIRECT, SIZES
+from ...pytorch.names import CAPTURES, DIRECT, SIZES, TRAINING
 from ..direct import compile as compile_directly
 from ..install import frames
 from . import programs
@@ -24,6 +24,7 @@ def verdict():
     cases = [_Case(make) for make in programs.PLAIN]
     for feature, run in (
             (CAPTURES, lambda: _why_not(cases, _through_dynamo)), (SIZES, _why_no_sizes),
+            (TRAINING, _why_no_training),
             (DIRECT, lambda: _why_not_directly(cases))):
         try:
             reason = run()
@@ -51,10 +52,10 @@ class _Case:
         compiled = compile(self.program.function)
         try:
             with frames.stopping_at_misses(lambda: not is_traced):
-                actual = [_flat(compiled(*self.program.arguments())) for _ in range(2)]
+                actual = [_flat(programs.call(self.program, compiled)) for _ in range(2)]
         except frames.Missed:
             return _since(before), True
-        expected = [_flat(self.program.function(*self.program.arguments())) for _ in range(2)]
+        expected = [_flat(programs.call(self.program, self.program.function)) for _ in range(2)]
         return _since(before), all(_are_close(*each) for each in zip(actual, expected))
 
 
@@ -93,6 +94,10 @@ def _why_not(cases, compile, starts=("captures.recorded", "captures.hit")):
 
 def _why_no_sizes():
     return _why_not([_Case(make) for make in programs.SIZED], _with_sizes)
+
+
+def _why_no_training():
+    return _why_not([_Case(make) for make in programs.TRAINED], _through_dynamo)
 
 
 def _why_not_directly(recorded):

@@ -1,4 +1,5 @@
-"""What a trial runs: one program for the kinds of guards, one for aliases and in-place changes, one for sizes."""
+"""What a trial runs: one program for the kinds of guards, one for aliases and in-place changes, one for sizes, one that
+trains."""
 
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -110,6 +111,56 @@ def sizes(x, name):
     return total.reshape(-1, 4), total.sum(0)
 
 
+class Trained(torch.nn.Module):
+    """Results with gradients, a view of one among them, statistics that change."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 6)
+        self.norm = torch.nn.BatchNorm1d(6)
+        self.scale = 1.0 + number
+
+    def forward(self, x):
+        x = self.norm(self.layer(x)) * self.scale
+        return x, x.t(), torch.nn.functional.gelu(x).square().mean(), x.detach() + 1
+
+
+class Gradients:
+    def __init__(self, number):
+        self.function = Trained(number)
+
+    def arguments(self):
+        return (torch.linspace(-1, 1, 40).reshape(5, 8).requires_grad_(),)
+
+    def call(self, function):
+        """What it gives, and the gradients of what has one."""
+        arguments = self.arguments()
+        results = function(*arguments)
+        wanted = [tensor for tensor in (*arguments, *self.function.parameters()) if tensor.requires_grad]
+        with_gradients = [result for result in results if result.requires_grad]
+        if not with_gradients:
+            return list(results)
+        sums = sum(result.sum() * (place + 1) for place, result in enumerate(with_gradients))
+        gradients = torch.autograd.grad(sums + results[0].square().sum(), wanted)
+        return [*results, *gradients]
+
+    def changes(self):
+        module = self.function
+        yield Change("an attribute changed", _attribute(module, "scale", 7.0))
+        yield Change("a parameter has no gradient", _without_gradient(module.layer.weight))
+        yield Change("gradients were turned off", torch.no_grad)
+        yield Change("the mode of training changed", _attribute(module.norm, "training", False))
+
+
+@contextmanager
+def _without_gradient(parameter):
+    parameter.requires_grad_(False)
+    try:
+        yield
+    finally:
+        parameter.requires_grad_()
+
+
 @contextmanager
 def _default_dtype():
     before = torch.get_default_dtype()
@@ -118,6 +169,11 @@ def _default_dtype():
         yield
     finally:
         torch.set_default_dtype(before)
+
+
+def call(program, function):
+    """What one call gives, of the program's function or of what was made of it."""
+    return program.call(function) if hasattr(program, "call") else function(*program.arguments())
 
 
 _NOTHING = object()
@@ -152,3 +208,4 @@ def _item(owner, key, value):
 
 PLAIN = (Constants, Aliases)
 SIZED = (Sizes,)
+TRAINED = (Gradients,)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...base import settings
 from ...pytorch import facts, installation
-from ...pytorch.names import CAPTURES, DIRECT, SIZES
+from ...pytorch.names import CAPTURES, DIRECT, SIZES, TRAINING
 
 MODE = "STOKER_CAPTURES"
 _MODES = ("on", "off", "0", "audit", "trial")  # audit: of every warm start; trial: in a trial's process.
@@ -20,7 +20,8 @@ _MODES = ("on", "off", "0", "audit", "trial")  # audit: of every warm start; tri
 _INSTEAD = {
     CAPTURES: "every process traces",
     DIRECT: "it goes through torch.compile",
-    SIZES: "every process traces graphs that have them"}
+    SIZES: "every process traces graphs that have them",
+    TRAINING: "every process traces graphs for training"}
 
 
 def mode():

@@ -14,6 +14,7 @@ from ...graph.layout import Layout
 from ...graph.program import (
     Copy, EagerCall, IndexCheck, Part, Program, Segment, SegmentInput, SegmentOutput, Slot, SymbolSource, filled)
 from ...pytorch.devices import CPU, kind_of, placed
+from ...pytorch.joint_graph import TANGENTS
 from ...pytorch.operators import OpOverload, look_at_real_tensors
 from .values import NotPortable, decode, encode
 
@@ -68,10 +69,19 @@ def decode_eager(text, device):
     return decode_program(json.loads(text), device)
 
 
-def module_of(program, inputs, returned=None):
-    """What encode_eager was given, without values of nodes. `returned`: if not a list of the program's outputs."""
+def input_text(value):
+    """All that a program depends on of an input, but a tensor's elements."""
+    if isinstance(value, torch.Tensor):
+        return f"{value.dtype} {value.device.type} {tuple(value.shape)} {value.stride()}"
+    return f"{type(value).__name__} {value.hex() if isinstance(value, float) else value}"
+
+
+def module_of(program, inputs, returned=None, tangents=0):
+    """What encode_eager was given, without values of nodes. `returned`: if not a list of the program's outputs; `tangents`: how
+    many of the inputs, the last ones, are gradients."""
     graph, root = torch.fx.Graph(), torch.nn.Module()
-    values = {place: graph.placeholder(f"input_{place}") for place in range(inputs)}
+    values = {
+        place: graph.placeholder(f"{'input' if place < inputs - tangents else TANGENTS}_{place}") for place in range(inputs)}
     for slot, value in program.constants.items():
         setattr(root, f"constant_{slot}", value)
         values[slot] = graph.get_attr(f"constant_{slot}")

@@ -12,6 +12,7 @@ WEIGHTS = "packed weights"
 SIZES = "symbolic sizes"
 GPUS = "kernels for GPUs"
 CAPTURES = "captures"
+TRAINING = "captures of training"
 DIRECT = "warm starts of stoker.compile"
 EXPORTED = "archives of torch.export"
 
@@ -195,6 +196,17 @@ NAMES = (
     Name(f"{_META}:PlainTensorMeta", (CAPTURES,), "inputs that are no tensor subclass"),
     *_flags("torch._C", ("_set_grad_enabled", "_is_any_autocast_enabled", "_DisableAutocast"),
             "a graph runs without autograd and autocast: both are in it already"),
+    Name(f"{_META}:ViewAndMutationMeta", (TRAINING,), "what happens at a forward and at a backward pass", fields=(
+        "subclass_fw_graph_out_meta", "subclass_tangent_meta", "deterministic", "num_backward_tokens",
+        "indices_of_inputs_that_requires_grad_with_mutations_in_bw")),
+    Name(f"{_META}:InputAliasInfo", (TRAINING,), "the same", fields=("requires_grad",)),
+    Name(f"{_META}:OutputAliasInfo", (TRAINING,), "the same", fields=("requires_grad", "raw_type")),
+    Name(f"{_META}:PlainTensorMeta", (TRAINING,), "how a gradient is to lie", fields=("memory_format",)),
+    Name(f"{_META}:MemoryFormatMeta", (TRAINING,), "the same", fields=("size", "stride", "memory_format")),
+    Name("torch._C:_FunctionBase.maybe_clear_saved_tensors", (TRAINING,), "what was saved goes before a backward pass is over"),
+    Name("torch._C:_is_view_replay_enabled", (TRAINING,), "how views among a function's results are made"),
+    Name("torch._C:_set_view_replay_enabled", (TRAINING,), "the same"),
+    Name("torch:Tensor._is_view", (TRAINING,), "what is saved without its way to autograd"),
 
     # ---- PyTorch's state, and tensors ----
     Name("torch._C._dynamo.guards:GlobalStateGuard", _BOTH, "most of PyTorch's global state"),
@@ -256,6 +268,7 @@ MARKS = {
     "_dynamo_unbacked_indices": "of a tensor: dims that the program marked",
     "_is_buffer": "of a tensor that a module holds as one",
     "_is_param": "of a tensor that counts as a parameter",
+    "_materialize_non_diff_grads": "of what autograd's function is given: are there gradients of what has none?",
     "_is_torch_compile": "of a module: torch.compile() was called with it",
     "_orig_mod": "of what torch.compile makes of a module: that module, in a state_dict too",
     "_schema": "of an operator: its arguments and results",

@@ -1,37 +1,32 @@
-"""A graph's callable in a new process: its artifacts, and what AOTAutograd's runtime does around them (inputs that
-change in place, outputs that share memory).
-"""
+"""What AOTAutograd's runtime does with what a graph gives: inputs that change in place, outputs that share memory."""
 
-from ...pytorch import aot
-from ...runtime import programs
-from ..words.graphs import decode_eager
+from ...pytorch.aot_runtime import modes
+from ...pytorch.aot_runtime.words import OF_BASE
 
 
-class InferenceGraph:
-    """The callable in place of Dynamo's __compiled_fn: a graph's flat inputs to its outputs."""
+class Around:
 
-    def __init__(self, run, words):
-        """`words`: of aot.runtime_words."""
-        self._run = run
+    def __init__(self, words):
+        """`words`: of runtime_words."""
         self._mutated = [(int(index), bool(copied)) for index, copied in words["mutated"]]
         self._outputs = [
             (str(kind), base, int(distance), bool(requires_grad), str(detached))
             for kind, base, distance, requires_grad, detached in words["outputs"]]
         self._is_plain = not self._mutated and all(kind == "plain" for kind, *_ in self._outputs)
-        self._count = len(self._mutated) + len(self._outputs) + int(words["bases"])
+        self.count = len(self._mutated) + len(self._outputs) + int(words["bases"])  # Of what the graph shows.
         self._grad = words["grad"]
 
-    def __call__(self, *inputs):
-        results = aot.as_inference(self._run, list(inputs))
+    def finished(self, inputs, results):
+        """What the graph is to give of its `results`."""
         if not self._is_plain:
-            results = self._restore(inputs, results)
+            results = self._restored(inputs, results)
         if self._grad is not None:
-            aot.set_grad_enabled(self._grad)
+            modes.set_grad_enabled(self._grad)
         return results
 
-    def _restore(self, inputs, results):
-        if len(results) != self._count:
-            raise AssertionError(f"{len(results)} results where {self._count} are expected")
+    def _restored(self, inputs, results):
+        if len(results) != self.count:
+            raise AssertionError(f"{len(results)} results where {self.count} are expected")
         for (index, copied), updated in zip(self._mutated, results):
             if copied:
                 target = inputs[index]
@@ -48,7 +43,7 @@ class InferenceGraph:
             return inputs[base]
         if kind == "alias_of_input":
             source = inputs[base]
-        elif kind in aot.OF_BASE:
+        elif kind in OF_BASE:
             source = results[len(self._outputs) + base]
         else:
             source = results[base]
@@ -58,20 +53,3 @@ class InferenceGraph:
         if detached == "last" or source.requires_grad and not requires_grad:
             return alias.detach()
         return alias.requires_grad_() if requires_grad and not source.requires_grad else alias
-
-
-def make_callable(words, run, device, failed):
-    """A function of the flat inputs. `run`: a function of the list of them. When an artifact fails in it,
-    failed(error) is called, and the graph runs in eager from then on: the frame that called it is half
-    done, so it can be neither left nor traced again."""
-
-    def eager():
-        return programs.run_of(decode_eager(words["eager"], device), ())
-
-    def in_eager(error):
-        failed(error)
-        return eager()
-
-    run_or_eager = programs.rescued(
-        run, in_eager, lambda arguments: eager()(arguments), has_sizes=bool(words.get("symbolic")))
-    return InferenceGraph(run_or_eager, words["runtime"])

@@ -1,0 +1,74 @@
+"""A graph's callable in a new process, in place of Dynamo's __compiled_fn: its artifacts, and what AOTAutograd's runtime does
+around them.
+"""
+
+from ...pytorch.aot_runtime.modes import as_inference
+from ...pytorch.aot_runtime.training import Alias, TrainingStep
+from ...pytorch.state import in_forward_mode, makes_fakes
+from ...runtime import programs
+from ..words.graphs import decode_eager
+from .around import Around
+
+
+class InferenceGraph:
+    """A graph's flat inputs to its outputs."""
+
+    def __init__(self, run, words):
+        """`run`: a function of the list of inputs; `words`: of runtime_words."""
+        self._run = run
+        self._around = Around(words)
+
+    def __call__(self, *inputs):
+        return self._around.finished(inputs, as_inference(self._run, list(inputs)))
+
+
+class TrainingGraph:
+    """The same, with a way back to gradients."""
+
+    def __init__(self, run, run_backward, words, wrap):
+        """`words`: of runtime_words, and of training_words in them; `wrap`: of TrainingStep."""
+        self._around = Around(words)
+        self._step = TrainingStep(run, run_backward, words["training"], self._around.count, wrap)
+
+    def __call__(self, *inputs):
+        results = self._step(inputs)
+        return self._around.finished(inputs, [
+            result.tensor if isinstance(result, Alias) else result for result in results])
+
+
+def make_callable(words, run, run_backward, device, failed, wrap):
+    """A function of the flat inputs. `run`: a function of the list of them; `run_backward`: of what a backward pass is given, or
+    None; `wrap`: what is passed through Dynamo's hands may have to be, or None. When an artifact fails in one of them,
+    failed(error) is called, and the graph runs in eager from then on: the frame that called it is half done, so it can be
+    neither left nor traced again."""
+    forward = _or_eager(words, run, device, failed)
+    if run_backward is None:
+        return InferenceGraph(forward, words["runtime"])
+    backward = _or_eager(words["backward"], run_backward, device, failed, is_backward=True)
+    return TrainingGraph(forward, backward, words["runtime"], wrap)
+
+
+def _or_eager(words, run, device, failed, is_backward=False):
+
+    def eager():
+        return programs.run_of(decode_eager(words["eager"], device), ())
+
+    def in_eager(error):
+        failed(error)
+        return eager()
+
+    def once(arguments):
+        return eager()(arguments)
+
+    run_or_eager = programs.rescued(
+        run, in_eager, once, without_memory=once if is_backward else None, has_sizes=bool(words.get("symbolic")))
+    if not is_backward:
+        return run_or_eager
+
+    def run_backward(arguments):
+        # No guard of the frame's was asked again: a backward pass comes whenever it comes.
+        if in_forward_mode() or makes_fakes():
+            return once(arguments)
+        return run_or_eager(arguments)
+
+    return run_backward
