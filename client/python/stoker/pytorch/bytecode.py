@@ -2,6 +2,7 @@
 functions that go on from where a graph breaks.
 """
 
+import functools
 import types
 from typing import Any, NamedTuple
 
@@ -29,8 +30,8 @@ def resume_of(value):
 
 
 def maker_of(code, global_values):
-    """What such a function is made by."""
-    return lambda cells: types.FunctionType(code, global_values, code.co_name, None, cells)
+    """What such a function is made by: no function in Python, for Dynamo would trace it."""
+    return functools.partial(types.FunctionType, code, global_values, code.co_name, None)
 
 
 class WithoutDynamo:

@@ -8,7 +8,7 @@ _DETACH, _AS_STRIDED = "detach_ViewMeta", "as_strided_ViewMeta"
 OF_BASE = ("alias_of_intermediate", "alias_of_intermediate_save_as_output")
 _ALIASES = (*OF_BASE, "alias_of_input", "is_input", "alias_of_intermediate_base_is_user_output")
 
-# Fields that runtime_words() reads, or that say nothing about how an inference graph is run.
+# Fields that runtime_words() and training_words() read, or that say nothing about how a graph is run.
 _METADATA = frozenset((
     "input_info", "output_info", "num_intermediate_bases", "keep_input_mutations", "traced_tangents",
     "traced_tangents_descs", "subclass_inp_meta", "subclass_fw_graph_out_meta", "subclass_tangent_meta",
@@ -28,7 +28,7 @@ _OUTPUT = frozenset((
 
 
 def runtime_words(found, inputs, results):
-    """What captures/install/inference.py reads, from the metadata of an inference graph. `inputs`, `results`:
+    """What captures/install/around.py reads, from the metadata of a graph. `inputs`, `results`:
     the traced values of what the graph takes and gives."""
     require_defaults(found, _METADATA, "a graph")
     if found.tokens or found.num_graphsafe_rng_states:
