@@ -15,7 +15,7 @@ OF_HALVES = 0.03  # Eager rounds to 16 bits after each operator.
 
 KINDS = (
     "statistics", "images", "attention", "several_results", "views_of_results", "views_of_what_is_not_given",
-    "views_of_inputs", "inputs_in_place", "frozen", "tied", "without_a_gradient", "twice", "steps",
+    "views_of_inputs", "inputs_in_place", "frozen", "tied", "without_a_gradient", "twice", "steps", "many_steps",
     "gradients_that_lie_otherwise", "channels_last", "autocast_inside", "autocast_around", "some_results_unused",
     "own_function", "checkpointed", "graph_break", "graph_break_in_a_closure", "gradient_inside", "hooks",
     "batches_of_gradients", "nothing", "halves", "numbers")

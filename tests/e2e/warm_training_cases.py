@@ -138,6 +138,24 @@ def steps():
     return Trained(module, (_x(6, 8),), module, run=run)
 
 
+def many_steps():
+    """As often as a recording of a call is replayed."""
+    module = _of(Blocks)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.01, momentum=0.9)
+
+    def run(called, arguments):
+        x, = arguments
+        losses = []
+        for number in range(8):
+            optimizer.zero_grad()
+            loss = called(x * (1 + number / 8)).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach().clone())
+        return [*losses, x.grad, *module.parameters(), *module.buffers()]
+    return Trained(module, (_x(6, 8),), module, run=run)
+
+
 def gradients_that_lie_otherwise():
     def run(called, arguments):
         x, = arguments

@@ -1,8 +1,6 @@
-"""One start of each case in its own process, for test_warm_training.py: prints what happened as one JSON line.
+"""One start of each case in its own process, for test_warm_training.py and tests/device: prints what happened as one JSON line."""
 
-usage: warm_training_job.py [--directly] CASE...   with CASEs functions of warm_training_cases.py
-"""
-
+import argparse
 import json
 import sys
 
@@ -14,13 +12,22 @@ from job import Warnings
 from warm_job import difference, tensors_of
 
 
+def on(device, case):
+    """The case with its tensors there."""
+    if case.module is not None:
+        case.module.to(device)
+    return case._replace(arguments=tuple(
+        value.detach().to(device).requires_grad_(value.requires_grad) if isinstance(value, torch.Tensor) else value
+        for value in case.arguments))
+
+
 def outcome(case, called):
     """What is compared of it: results, gradients, what a module holds."""
     if case.run is not None:
         return tensors_of(list(case.run(called, case.arguments)))
     results = tensors_of(called(*case.arguments))
     with_gradients = [value for value in results if isinstance(value, torch.Tensor) and value.requires_grad]
-    weights = [torch.linspace(1, 2, value.numel()).reshape(value.shape) for value in with_gradients]
+    weights = [torch.linspace(1, 2, value.numel()).reshape(value.shape).to(value.device) for value in with_gradients]
     sum((value * weight).sum() for value, weight in zip(with_gradients, weights)).backward()
     module = [] if case.module is None else [*case.module.parameters()]
     leaves = [value for value in (*case.arguments, *module) if isinstance(value, torch.Tensor)]
@@ -33,8 +40,11 @@ def outcome(case, called):
         if not any(value.requires_grad for value in results if isinstance(value, torch.Tensor)) else ""]
 
 
-def run(name, compile):
-    make = getattr(warm_training_cases, name)
+def run(name, compile, device):
+
+    def make():
+        return on(device, getattr(warm_training_cases, name)())
+
     case = make()
     expected = outcome(case, case.function) if case.is_as_eager else None
     found = []
@@ -56,13 +66,24 @@ def run(name, compile):
     }
 
 
-def main(directly, *names):
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="+", metavar="CASE", help="functions of warm_training_cases.py")
+    parser.add_argument("--directly", action="store_true", help="by stoker.compile")
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--mode", help="of torch.compile")
+    chosen = parser.parse_args()
     warnings = Warnings()
-    compile = stoker.compile if directly else lambda function, **options: torch.compile(function, backend="stoker", **options)
+
+    def compile(function, **options):
+        if chosen.directly:
+            return stoker.compile(function, mode=chosen.mode, **options)
+        return torch.compile(function, backend="stoker", mode=chosen.mode, **options)
+
     print(json.dumps({
-        "starts": {name: run(name, compile) for name in names}, "warnings": warnings.messages,
+        "starts": {name: run(name, compile, chosen.device) for name in chosen.cases}, "warnings": warnings.messages,
         "dynamo": "torch._dynamo" in sys.modules}))
 
 
 if __name__ == "__main__":
-    main("--directly" in sys.argv, *(name for name in sys.argv[1:] if not name.startswith("-")))
+    main()
