@@ -13,7 +13,7 @@ JOB = pathlib.Path(__file__).parents[2] / "e2e" / "warm_training_job.py"
 CASES = (
     "statistics", "images", "attention", "several_results", "views_of_results", "views_of_what_is_not_given",
     "views_of_inputs", "inputs_in_place", "frozen", "tied", "without_a_gradient", "twice", "steps", "many_steps", "channels_last",
-    "some_results_unused", "own_function", "checkpointed", "graph_break", "graph_break_in_a_closure", "gradient_inside", "hooks",
+    "some_results_unused", "own_function", "checkpointed", "graph_break", "graph_break_in_a_closure", "hooks",
     "nothing", "halves", "numbers", "drawn", "sized_of_6", "sized_of_9", "without_a_backward_pass", "with_a_backward_pass")
 TOLERANCE, OF_HALVES = 1e-4, 0.03  # Sums of products are added in another order on a GPU.
 
