@@ -9,7 +9,7 @@ TORCH_CACHING_PRECOMPILE=1, saved at the end of a process by torch.compiler.save
 
 start_s is what a user waits for, from torch.compile() to the first result, beyond a steady call:
 compile_call_s, torch.compile() itself with all that it imports, and startup_s, the first call less a steady
-one. PyTorch and the model are there before, and garbage is collected before each part: imports have made that due.
+one. Of NAME_training a call is a forward and a backward pass. PyTorch and the model are there before, and garbage is collected before each part: imports have made that due.
 stoker.compile counts the import of stoker in compile_call_s too; its startup_s begins there, so that it is its
 start_s.
 
@@ -29,17 +29,26 @@ import store
 from figures import fault_of, figure, median, ratio, relative_error
 from rows import Bench, cell, machine, say, table
 
-MODELS = ("gpt2", "bert", "resnet18", "vit_b_16", "llama")
+MODELS = ("gpt2", "bert", "resnet18", "vit_b_16", "llama", "gpt2_training", "bert_training")
+TRAINING = "_training"
 IMPLEMENTATIONS = ("stoker", "stoker.compile", "inductor", "precompile", "eager")
 STEADY_CALLS = 31
 DEFAULT_STARTS = 3
 
 
 def build(name):
+    """(model, its input); one of NAME_training is in its mode of training, without what draws numbers."""
     import torch
 
     import models
 
+    if name.endswith(TRAINING):
+        model, inputs = build(name.removesuffix(TRAINING))
+        model.train()
+        for module in model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+        return model, inputs
     if name != "llama":
         return models.build(name, torch.float32, 1)
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -49,6 +58,22 @@ def build(name):
         num_hidden_layers=8, hidden_size=512, intermediate_size=1408, num_attention_heads=8,
         num_key_value_heads=4, vocab_size=32000, use_cache=False))
     return models.Output(model, "logits").eval(), torch.randint(0, 32000, (1, models.SEQUENCE))
+
+
+def call_of(name, model, called, inputs):
+    """What is measured, of `called`, the model or what was made of it: a function that gives what is compared with eager's."""
+    import torch
+
+    if not name.endswith(TRAINING):
+        return lambda: called(inputs)
+
+    def step():
+        for parameter in model.parameters():
+            parameter.grad = None
+        called(inputs).square().mean().backward()
+        return torch.cat([parameter.grad.flatten() for parameter in model.parameters() if parameter.grad is not None])
+
+    return step
 
 
 HOT_CHECKS = 100
@@ -135,7 +160,7 @@ def measure(name, implementation):
 
         import_s = time.perf_counter() - started
         started = time.perf_counter()
-    call = {
+    called = {
         "eager": lambda: model,
         "inductor": lambda: torch.compile(model),
         "precompile": lambda: torch.compile(model),
@@ -145,10 +170,11 @@ def measure(name, implementation):
     wrap_s = time.perf_counter() - started
     if implementation != "stoker.compile":
         gc.collect()
-    with torch.no_grad():
+    call = call_of(name, model, called, inputs)
+    with torch.set_grad_enabled(name.endswith(TRAINING)):
         if implementation != "stoker.compile":
             started = time.perf_counter()
-        call(inputs)
+        call()
         first_s = time.perf_counter() - started - (guards.own_s if guards else 0.0)
         dynamo = None
         if implementation in ("inductor", "precompile"):
@@ -156,7 +182,7 @@ def measure(name, implementation):
         times = []
         for _ in range(STEADY_CALLS):
             started = time.perf_counter()
-            call(inputs)
+            call()
             times.append(time.perf_counter() - started)
             if dynamo is not None:
                 dynamo.after_call()
@@ -164,7 +190,7 @@ def measure(name, implementation):
         hot_us = None
         if guards is not None and guards.hot_us is not None:
             hot_us = min(elapsed_us(guards.hot_us) for _ in range(HOT_CHECKS))
-        rel_err = relative_error(call(inputs), model(inputs))
+        rel_err = relative_error(call(), call_of(name, model, model, inputs)())
     steady_s = statistics.median(times)
     traced = 0
     if "torch._dynamo" in sys.modules:
