@@ -103,11 +103,13 @@ def test_another_backward_pass_of_the_programs_is_traced(site):
     assert_warm(start(site, "own_gradient_of_3"))
 
 
-def test_operators_whose_gradients_a_program_says_stay_local(site):
+@pytest.mark.parametrize("name, reason", [
+    ("own_operator", "a graph for training with an operator that PyTorch does not bring, stoker_tests.scaled"),
+    ("checkpointed_by_policy", "a checkpoint with a context of the program's")])
+def test_what_may_run_the_programs_code_while_gradients_are_traced_stays_local(site, name, reason):
     for _ in range(2):
-        counted = start(site, "own_operator")["starts"]["own_operator"]["stoker"]
-        local = [name for name in counted if name.startswith("captures.local")]
-        assert local == ["captures.local.a graph for training with an operator that PyTorch does not bring, stoker_tests.scaled"]
+        counted = start(site, name)["starts"][name]["stoker"]
+        assert [each for each in counted if each.startswith("captures.local")] == [f"captures.local.{reason}"]
 
 
 def test_a_backward_pass_that_fails_runs_in_eager(site):

@@ -1,5 +1,6 @@
 """What test_warm_training.py compiles: each case gives a Trained, made anew at every call."""
 
+import functools
 from typing import Any, NamedTuple
 
 import torch
@@ -221,6 +222,18 @@ def checkpointed():
     module = _of(lambda: torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh()))
     return Trained(
         lambda x: checkpoints.checkpoint(module, x, use_reentrant=False).square(), (_x(4, 8),), module)
+
+
+def kept_by_policy(context, operator, *arguments, **keywords):
+    return checkpoints.CheckpointPolicy.MUST_SAVE if operator is torch.ops.aten.tanh.default else (
+        checkpoints.CheckpointPolicy.PREFER_RECOMPUTE)
+
+
+def checkpointed_by_policy():
+    module = _of(lambda: torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Tanh()))
+    context = functools.partial(checkpoints.create_selective_checkpoint_contexts, kept_by_policy)
+    return Trained(
+        lambda x: checkpoints.checkpoint(module, x, use_reentrant=False, context_fn=context).square(), (_x(4, 8),), module)
 
 
 def graph_break():

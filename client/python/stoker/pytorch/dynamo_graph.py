@@ -96,6 +96,11 @@ def _called(method, node):
     return made
 
 
+def has_context_of_checkpoint(gm):
+    """Does a function of the program's say, while AOTAutograd traces, what a backward pass computes again?"""
+    return any(module.meta.get("_checkpoint_context_fn") is not None for module in gm.modules() if hasattr(module, "meta"))
+
+
 def for_their_effect(gm):
     """Names of the functions that are called so, also in the graphs that its operators run."""
     graphs = [module.graph for module in gm.modules() if isinstance(module, torch.fx.GraphModule)]

@@ -57,6 +57,7 @@ class _Graph:
         self.backward = None  # The record of the backward graph.
         self._called = _called(gm)
         self._hidden = _hidden(gm)
+        self._has_context = dynamo_graph.has_context_of_checkpoint(gm)
         self._for_effect = dynamo_graph.for_their_effect(gm)
         self.made = dynamo_graph.made_of_numbers(gm)
 
@@ -84,6 +85,8 @@ class _Graph:
 
     def require_no_formulas(self):
         """NotPortable where a gradient may be computed by what the program says, which ran while PyTorch traced it."""
+        if self._has_context:
+            raise NotPortable("a checkpoint with a context of the program's")
         for target in self._called:
             if isinstance(target, types.FunctionType) and target.__module__.partition(".")[0] != "torch":
                 raise NotPortable(f"a graph for training with a function that stays in it, {target.__qualname__}")

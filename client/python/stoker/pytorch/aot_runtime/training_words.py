@@ -9,7 +9,6 @@ from .words import PLAIN
 
 _TANGENT = frozenset(("unwrapped_idx", "memory_format"))
 _FORMAT = frozenset(("size", "stride", "memory_format"))
-_CONTEXT = "_checkpoint_context_fn"  # In the meta of what a checkpoint runs.
 
 
 def training_words(found, forward, backward):
@@ -46,8 +45,6 @@ def _require_plain(found, backward):
         raise NotPortable("a graph for training that changes an input with a gradient")
     if len(_results(backward)) != len(found.input_info):
         raise NotPortable("a graph for training whose gradients are not its inputs'")
-    if any(module.meta.get(_CONTEXT) is not None for module in backward.modules() if isinstance(module, torch.fx.GraphModule)):
-        raise NotPortable("a checkpoint with a context of the program's")
 
 
 def _results(gm):
