@@ -15,14 +15,15 @@ OF_HALVES = 0.03  # Eager rounds to 16 bits after each operator.
 
 KINDS = (
     "statistics", "images", "attention", "several_results", "views_of_results", "views_of_what_is_not_given",
-    "views_of_inputs", "inputs_in_place", "frozen", "tied", "without_a_gradient", "twice", "steps", "many_steps",
+    "views_of_inputs", "views_of_elements_that_are_one", "names_of_views", "inputs_in_place", "frozen", "tied", "without_a_gradient", "twice", "steps", "many_steps",
     "gradients_that_lie_otherwise", "channels_last", "autocast_inside", "autocast_around", "some_results_unused",
     "own_function", "checkpointed", "graph_break", "graph_break_in_a_closure", "gradient_inside", "hooks",
     "batches_of_gradients", "nothing", "halves", "numbers")
 REFUSED = ("gradient_of_a_gradient", "twice_without_keeping", "saved_and_changed", "deterministic_later")
-OF_A_MOMENT = ("precision_between", "tangents_of_gradients")
+OF_A_MOMENT = ("precision_between", "tangents_of_gradients", "without_memory")
 OF_PYTORCHS_CLASSES = ("images", "attention", "tied", "channels_last", "autocast_around", "hooks")  # Dynamo wraps these.
 BREAKING = ("graph_break", "graph_break_in_a_closure", "gradient_inside")
+WITH_THE_COMPILER = ("numbers", "checkpointed", "many_steps")  # Sizes, and parts of PyTorch that load it themselves.
 
 
 def start(site, *names, python=None, **variables):
@@ -67,7 +68,7 @@ def other_precision(result):
 
 
 def test_stoker_compile_trains_without_the_compiler(site):
-    names = [name for name in KINDS if name not in (*BREAKING, *OF_PYTORCHS_CLASSES, "numbers", "checkpointed")]
+    names = [name for name in KINDS if name not in (*BREAKING, *OF_PYTORCHS_CLASSES, *WITH_THE_COMPILER)]
     start(site, *names)
     warm = start(site, "--directly", *names, python=sys.executable)
     assert_warm(warm)
@@ -101,6 +102,22 @@ def test_another_backward_pass_of_the_programs_is_traced(site):
     assert changed["torch"] != {} and "captures.hit" not in changed["stoker"]
     assert_warm(start(site, "own_gradient_of_4"))
     assert_warm(start(site, "own_gradient_of_3"))
+
+
+def test_a_backward_pass_that_is_traced_otherwise_is_traced(site):
+    floats = start(site, "backward_pass_in_floats")
+    for _ in range(2):
+        halves = start(site, "backward_pass_in_halves")["starts"]["backward_pass_in_halves"]
+        assert halves["found"] != floats["starts"]["backward_pass_in_floats"]["found"]
+    assert halves["torch"] == {} and halves["stoker"]["captures.hit"] == 1
+    assert_warm(start(site, "backward_pass_in_floats"))
+
+
+def test_pytorchs_compiler_of_backward_passes_gets_on(site):
+    for _ in range(2):
+        found = start(site, "compiled_backward_pass")
+        assert found["warnings"] == []
+    assert found["starts"]["compiled_backward_pass"]["stoker"]["captures.hit"] > 0
 
 
 @pytest.mark.parametrize("name, reason", [

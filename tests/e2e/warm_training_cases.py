@@ -80,6 +80,34 @@ def views_of_inputs():
     return Trained(function, (_x(4, 6), _x(5, 2)))
 
 
+def views_of_elements_that_are_one():
+    """Of an expanded tensor: what each of its elements gets is not shared among those that lie in one place."""
+    def function(x):
+        return x[1:], x.t()[1], x.sum()
+
+    def run(called, arguments):
+        row, = arguments
+        x = row.expand(3, 4)
+        given = []
+        x.register_hook(given.append)
+        first, second, total = called(x)
+        ((first * torch.arange(8.0).reshape(2, 4)).sum() + (second * torch.arange(3.0)).sum() + total).backward()
+        leaf = torch.ones(4).expand(3, 4).detach().requires_grad_()
+        (called(leaf)[0] * torch.arange(8.0).reshape(2, 4)).sum().backward()
+        return [first, second, total, *given, row.grad, leaf.grad]
+    return Trained(function, (_x(4),), run=run)
+
+
+def names_of_views():
+    """As autograd has them: what is said of a result by name, and how far back its gradient goes."""
+    def run(called, arguments):
+        results = called(*arguments)
+        sum(result.sum() for result in results).backward()
+        return [*results, arguments[0].grad, *(result.grad_fn.name() for result in results)]
+    return Trained(lambda x: (x.t(), x[0], (y := x.tanh()), y.view(-1), y.t()[1:]), (_x(4, 6),), run=run,
+                   is_as_eager=False)
+
+
 def inputs_in_place():
     def function(x, memory):
         memory.add_(1)
@@ -468,3 +496,48 @@ def failing_backward_pass():
         again.sum().backward()
         return [result, again, arguments[0].grad]
     return without_a_backward_pass()._replace(run=run)
+
+
+def without_memory():
+    """Calls under a mode whose tensors have none, of a function that is trained and of one that is not."""
+    def run(called, arguments):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        x, = arguments
+        called(x).sum().backward()
+        found = [x.grad]
+        for given in (x, x.detach()):
+            with FakeTensorMode(allow_non_fake_inputs=True):
+                found.append(type(called(given)).__name__)
+        return found
+    return Trained(lambda x: torch.tanh(x) * x.cos(), (_x(3, 4),), run=run)
+
+
+def compiled_backward_pass():
+    module = _of(Blocks)
+
+    def run(called, arguments):
+        from torch._dynamo import compiled_autograd
+
+        x, = arguments
+        compiler = compiled_autograd._enable(lambda gm: torch.compile(gm, backend="eager"))
+        with compiler:
+            called(x).square().sum().backward()
+        result = called(x).square().sum()
+        with compiled_autograd._enable(lambda gm: torch.compile(gm, backend="eager")):
+            result.backward()
+        return [x.grad, *(parameter.grad for parameter in module.parameters())]
+    return Trained(module, (_x(6, 8),), module, run=run)
+
+
+def backward_pass_in_halves():
+    """AOTAutograd traces it so, as a program says."""
+    from torch._functorch import config
+
+    config.backward_pass_autocast = [{"device_type": "cpu", "dtype": torch.bfloat16}]
+    return backward_pass_in_floats()
+
+
+def backward_pass_in_floats():
+    module = _of(lambda: torch.nn.Linear(16, 16))
+    return Trained(lambda x: module(x).sin(), (_x(8, 16),), module, is_as_eager=False)

@@ -94,11 +94,11 @@ def require_writable(gm):
         return
     for index in found.mutated_inp_runtime_indices:
         value = inputs[index].meta.get("val")
-        if isinstance(value, torch.Tensor) and _overlaps(value):
+        if isinstance(value, torch.Tensor) and has_elements_twice(value):
             raise NotImplementedError(f"it changes an input with strides {tuple(value.stride())}, of which elements are one")
 
 
-def _overlaps(tensor):
+def has_elements_twice(tensor):
     """May two of its elements be one? What is known of sizes that vary is their example: a guard of them is none."""
     reach = 0  # Of the dims with smaller steps.
     dims = [(example_of(stride), example_of(size)) for size, stride in zip(tensor.shape, tensor.stride())]

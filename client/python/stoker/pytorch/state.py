@@ -5,6 +5,7 @@ import sys
 
 import torch
 from torch._C._dynamo.guards import GlobalStateGuard
+from torch._functorch import config
 from torch.autograd import forward_ad
 
 from ..base.not_portable import NotPortable
@@ -66,6 +67,7 @@ def current():
         "numerics": numerics(devices.CPU),
         "gpu_numerics": numerics(_GPU),
         "precisions": _precisions(),
+        "autograd": config.get_hash().hex(),
     }
 
 

@@ -2,16 +2,19 @@
 
 from ...pytorch.aot_runtime import modes
 from ...pytorch.aot_runtime.words import OF_BASE
+from ...runtime import programs
+from ..words.graphs import decode_eager
 
 
 class Around:
 
-    def __init__(self, words):
-        """`words`: of runtime_words."""
+    def __init__(self, words, device):
+        """`words`: of runtime_words, with views_of."""
         self._mutated = [(int(index), bool(copied)) for index, copied in words["mutated"]]
         self._outputs = [
             (str(kind), base, int(distance), bool(requires_grad), str(detached))
             for kind, base, distance, requires_grad, detached in words["outputs"]]
+        self._views = [text and programs.run_of(decode_eager(text, device), ()) for text in words["views"]]
         self._is_plain = not self._mutated and all(kind == "plain" for kind, *_ in self._outputs)
         self.count = len(self._mutated) + len(self._outputs) + int(words["bases"])  # Of what the graph shows.
         self._grad = words["grad"]
@@ -33,10 +36,10 @@ class Around:
                 (target.detach() if target.requires_grad else target).copy_(updated)
         results = results[len(self._mutated):]
         return [
-            self._output(*how, value, inputs, results)
-            for how, value in zip(self._outputs, results)]
+            self._output(*how, views, value, inputs, results)
+            for how, views, value in zip(self._outputs, self._views, results)]
 
-    def _output(self, kind, base, distance, requires_grad, detached, value, inputs, results):
+    def _output(self, kind, base, distance, requires_grad, detached, views, value, inputs, results):
         if kind == "plain":
             return value
         if kind == "is_input":
@@ -49,7 +52,10 @@ class Around:
             source = results[base]
         if detached == "before":
             source = source.detach()
-        alias = source.as_strided(value.size(), value.stride(), source.storage_offset() + distance)
+        if views is None:
+            alias = source.as_strided(value.size(), value.stride(), source.storage_offset() + distance)
+        else:
+            alias, = views([source])
         if detached == "last" or source.requires_grad and not requires_grad:
             return alias.detach()
         return alias.requires_grad_() if requires_grad and not source.requires_grad else alias

@@ -13,10 +13,10 @@ from .around import Around
 class InferenceGraph:
     """A graph's flat inputs to its outputs."""
 
-    def __init__(self, run, words):
-        """`run`: a function of the list of inputs; `words`: of runtime_words."""
+    def __init__(self, run, words, device):
+        """`run`: a function of the list of inputs; `words`: of runtime_words, with views_of."""
         self._run = run
-        self._around = Around(words)
+        self._around = Around(words, device)
 
     def __call__(self, *inputs):
         return self._around.finished(inputs, as_inference(self._run, list(inputs)))
@@ -25,9 +25,9 @@ class InferenceGraph:
 class TrainingGraph:
     """The same, with a way back to gradients."""
 
-    def __init__(self, run, run_backward, words, wrap):
-        """`words`: of runtime_words, and of training_words in them; `wrap`: of TrainingStep."""
-        self._around = Around(words)
+    def __init__(self, run, run_backward, words, device, wrap):
+        """`words`: as above, with those of training_words; `wrap`: of TrainingStep."""
+        self._around = Around(words, device)
         self._step = TrainingStep(run, run_backward, words["training"], self._around.count, wrap)
 
     def __call__(self, *inputs):
@@ -41,14 +41,14 @@ def make_callable(words, run, run_backward, device, failed, wrap):
     None; `wrap`: what is passed through Dynamo's hands may have to be, or None. When an artifact fails in one of them,
     failed(error) is called, and the graph runs in eager from then on: the frame that called it is half done, so it can be
     neither left nor traced again."""
-    forward = _or_eager(words, run, device, failed)
+    forward = _or_eager(words, run, device, failed, is_backward=False)
     if run_backward is None:
-        return InferenceGraph(forward, words["runtime"])
+        return InferenceGraph(forward, words["runtime"], device)
     backward = _or_eager(words["backward"], run_backward, device, failed, is_backward=True)
-    return TrainingGraph(forward, backward, words["runtime"], wrap)
+    return TrainingGraph(forward, backward, words["runtime"], device, wrap)
 
 
-def _or_eager(words, run, device, failed, is_backward=False):
+def _or_eager(words, run, device, failed, is_backward):
 
     def eager():
         return programs.run_of(decode_eager(words["eager"], device), ())
@@ -62,13 +62,11 @@ def _or_eager(words, run, device, failed, is_backward=False):
 
     run_or_eager = programs.rescued(
         run, in_eager, once, without_memory=once if is_backward else None, has_sizes=bool(words.get("symbolic")))
-    if not is_backward:
-        return run_or_eager
 
-    def run_backward(arguments):
-        # No guard of the frame's was asked again: a backward pass comes whenever it comes.
+    def run_here(arguments):
+        # No guard knows of a mode whose tensors have no memory; of tangents one does, but it was asked at the forward pass.
         if in_forward_mode() or makes_fakes():
             return once(arguments)
         return run_or_eager(arguments)
 
-    return run_backward
+    return run_here

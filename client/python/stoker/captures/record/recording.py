@@ -23,6 +23,7 @@ from ..trust import features
 from ..words.graphs import encode_eager, encode_program, input_text
 from ..words.installed import is_installed_function
 from ..words.values import NotPortable
+from .views import views_of
 
 _recorded = threading.local()
 
@@ -193,6 +194,8 @@ def _note(gm, training, words_of_kind):
             **words_of_kind(opened.made),
             "eager": encode_eager(gm, opened.made),
             "runtime": runtime_words(aot.metadata(), inputs, _results(gm))}
+        runtime = words["runtime"]
+        runtime["views"] = views_of(gm, runtime["outputs"], len(runtime["mutated"]))
         if training is not None:
             opened.backward = _add_training(words, opened, gm, training)
         opened.records.append(GraphRecord(words, ""))

@@ -1,6 +1,7 @@
 """A graph for training among autograd's functions: what AOTAutograd's runtime does at a forward and at a backward pass."""
 
 import contextlib
+import sys
 
 import torch
 
@@ -37,8 +38,8 @@ class TrainingStep:
         self._tangents = [(int(place), _layout(how)) for place, how in words["tangents"]]
         self._without_gradient = list(map(int, words["without_gradient"]))
         self._deterministic = words["deterministic"]
-        self._function = _Function if wrap is None else type(
-            "_FunctionBesideDynamo", (_Function,), {"backward": staticmethod(wrap(_Function.backward))})
+        self._function = CompiledFunction if wrap is None else type(CompiledFunction)(
+            "CompiledFunction", (CompiledFunction,), {"backward": staticmethod(wrap(CompiledFunction.backward))})
 
     def __call__(self, inputs):
         """What the forward shows, as results of an autograd function; Aliases where they are none of its tensors."""
@@ -93,9 +94,18 @@ class TrainingStep:
         return run()
 
 
-class _Function(torch.autograd.Function):
+class _Boxing(type(torch.autograd.Function)):
 
-    boxed_grads_call = True  # Gradients come in one list, so that each may go before the pass is over. Since PyTorch 2.15.
+    @property
+    def boxed_grads_call(cls):
+        """Do gradients come in one list, so that each may go before the pass is over? PyTorch asks since 2.15, and its compiler of
+        backward passes refuses a function that says so."""
+        compiler = sys.modules.get("torch._dynamo.compiled_autograd")
+        return not getattr(compiler, "compiled_autograd_enabled", False)
+
+
+class CompiledFunction(torch.autograd.Function, metaclass=_Boxing):
+    """Called as AOTAutograd's is: what it gives says so (`grad_fn`)."""
 
     @staticmethod
     def forward(context, step, *inputs):

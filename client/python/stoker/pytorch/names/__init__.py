@@ -206,6 +206,8 @@ NAMES = (
     Name("torch._C:_FunctionBase.maybe_clear_saved_tensors", (TRAINING,), "what was saved goes before a backward pass is over"),
     Name("torch._C:_is_view_replay_enabled", (TRAINING,), "how views among a function's results are made"),
     Name("torch._C:_set_view_replay_enabled", (TRAINING,), "the same"),
+    Name("torch._dynamo.compiled_autograd:compiled_autograd_enabled", (), "whether PyTorch compiles backward passes as a whole"),
+    Name("torch._functorch.config:get_hash", _BOTH, "what a program sets of how AOTAutograd traces"),
     Name("torch:Tensor._is_view", (TRAINING,), "what is saved without its way to autograd"),
 
     # ---- PyTorch's state, and tensors ----
