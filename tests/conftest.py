@@ -2,13 +2,14 @@
 that are `alone` run by themselves.
 
 What collecting has imported is for good: nobody looks through it for garbage again. And no trace of Dynamo's measures how
-long its guards take, for which it flushes the processor's caches.
+long its guards take, for which it flushes the processor's caches, or prints its graphs for a log that pytest keeps.
 
 Numbers that a test draws at random follow from its name and `--seed` alone, not from the tests before it.
 """
 
 import functools
 import gc
+import logging
 import pathlib
 import random
 import sys
@@ -83,5 +84,7 @@ def pytest_collection_finish(session):
         from torch._dynamo import guards
 
         guards.profile_guard_manager = lambda *_: 0.0
+    # pytest listens to every logger that passes nothing on; this one prints all graphs wherever anybody listens.
+    logging.root.manager.loggerDict.pop("torch.__trace", None)
     gc.collect()
     gc.freeze()

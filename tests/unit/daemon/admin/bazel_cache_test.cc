@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "daemon/service/statistics/statistics.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
 
 namespace stoker {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "daemon/service/statistics/statistics.h"
 #include "protocol/artifact/capture_envelope.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
 

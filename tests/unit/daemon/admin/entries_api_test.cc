@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 
+#include "daemon/service/compile_service.h"
 #include "protocol/artifact/trailer.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
+#include "tests/unit/temp_folder.h"
 
 namespace stoker {
 namespace {

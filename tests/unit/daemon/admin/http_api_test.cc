@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <future>
 
 #include "protocol/artifact/capture_envelope.h"
 #include "protocol/wire/limits.h"
 #include "protocol/wire/proto/proto_writer.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
+#include "tests/unit/daemon/net/test_peer.h"
 #include "tests/unit/temp_folder.h"
 #include "tests/unit/wait_until.h"
 

@@ -6,6 +6,8 @@
 #include <fstream>
 
 #include "tests/unit/daemon/admin/test_daemon.h"
+#include "tests/unit/daemon/net/test_peer.h"
+#include "tests/unit/temp_folder.h"
 #include "tests/unit/wait_until.h"
 
 namespace stoker {

@@ -4,7 +4,10 @@
 
 #include <map>
 
+#include "daemon/service/compile_service.h"
 #include "protocol/artifact/capture_envelope.h"
+#include "protocol/wire/capture_messages.h"
+#include "protocol/wire/framing.h"
 #include "protocol/wire/upkeep_messages.h"
 #include "tests/unit/daemon/admin/test_daemon.h"
 #include "tests/unit/temp_folder.h"
