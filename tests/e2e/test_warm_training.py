@@ -17,12 +17,12 @@ KINDS = (
     "statistics", "images", "attention", "several_results", "views_of_results", "views_of_what_is_not_given",
     "views_of_inputs", "views_of_elements_that_are_one", "names_of_views", "inputs_in_place", "frozen", "tied", "without_a_gradient", "twice", "steps", "many_steps",
     "gradients_that_lie_otherwise", "channels_last", "autocast_inside", "autocast_around", "some_results_unused",
-    "own_function", "checkpointed", "graph_break", "graph_break_in_a_closure", "gradient_inside", "hooks",
+    "own_function", "checkpointed", "graph_break", "graph_break_in_a_closure", "hooks",
     "batches_of_gradients", "nothing", "halves", "numbers")
 REFUSED = ("gradient_of_a_gradient", "twice_without_keeping", "saved_and_changed", "deterministic_later")
 OF_A_MOMENT = ("precision_between", "tangents_of_gradients", "without_memory")
 OF_PYTORCHS_CLASSES = ("images", "attention", "tied", "channels_last", "autocast_around", "hooks")  # Dynamo wraps these.
-BREAKING = ("graph_break", "graph_break_in_a_closure", "gradient_inside")
+BREAKING = ("graph_break", "graph_break_in_a_closure")
 WITH_THE_COMPILER = ("numbers", "checkpointed", "many_steps")  # Sizes, and parts of PyTorch that load it themselves.
 
 
@@ -65,6 +65,15 @@ def test_what_is_drawn_is_the_same_in_every_process(site):
 def other_precision(result):
     """Is there code for products that may lose more? Where a processor has none, a precision makes another key all the same."""
     return result["starts"]["precision_between"]["compiles"] > 0
+
+
+def test_a_gradient_inside_of_what_is_compiled(site):
+    """PyTorch 2.11 traces the frame around the gradient in every process, and compiles nothing of it."""
+    start(site, "gradient_inside")
+    warm = start(site, "gradient_inside")
+    found = warm["starts"]["gradient_inside"]
+    assert found["stoker"]["captures.hit"] >= 2 and found["compiles"] == 0 and warm["warnings"] == []
+    assert found["torch"].get("frames", {}).get("total", 0) <= 1
 
 
 def test_stoker_compile_trains_without_the_compiler(site):

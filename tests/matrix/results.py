@@ -7,7 +7,8 @@ import count
 
 # Group -> files or folders of tests. What takes longest comes first, so that no processor waits for it.
 GROUPS = {
-    "warm starts": ["e2e/test_warm_table.py", "e2e/test_capture_faults.py", "e2e/test_warm.py"],
+    "warm starts": [
+        "e2e/test_warm_table.py", "e2e/test_capture_faults.py", "e2e/test_warm.py", "e2e/test_warm_training.py"],
     "models": ["e2e/test_models.py"],
     "training": ["e2e/test_training.py"],
     "operators": ["e2e/test_op_samples.py"],
