@@ -171,7 +171,8 @@ class _Notes:
             [words_of(each) for each in guards] + orders_of(output_graph) + [sameness_of(*pair) for pair in self.same.items()]
             + [keys_of(each) for each in self.unguarded.whole(output_graph)]
             + [unguarded_of(each) for each in self.unguarded.sources(output_graph, guards)],
-            output_graph.input_source_to_sizes_strides, list(output_graph.traced_code),
+            output_graph.input_source_to_sizes_strides,
+            list({id(code): code for code in output_graph.traced_code}.values()),
             frozenset(output_graph.installed_globals), frozenset(self.texts), self.meets_bytes,
             list(self.constant_calls), places, list(self.scopes.values()))
 

@@ -6,6 +6,7 @@ the capture depends on: its value, or that it is not there.
 """
 
 import dis
+import functools
 import operator
 import re
 import types
@@ -408,7 +409,9 @@ def _key_of(instructions, place, is_function):
     return None
 
 
+@functools.lru_cache(maxsize=256)  # What a frame was traced through is looked into for one thing after the other.
 def _effective(code):
+    """Read alone."""
     return [instruction for instruction in dis.get_instructions(code) if instruction.opname not in _NEUTRAL]
 
 

@@ -1,23 +1,35 @@
 """What AOTAutograd's runtime does with what a graph gives: inputs that change in place, outputs that share memory."""
 
+from ...base.checked import as_many, count_of, flag_of, one_of, place_of
 from ...pytorch.aot_runtime import modes
-from ...pytorch.aot_runtime.words import OF_BASE
+from ...pytorch.aot_runtime.words import KINDS, OF_BASE, OF_INPUT
 from ...runtime import programs
 from ..words.graphs import decode_eager
+
+
+def _output_of(kind, base, distance, requires_grad, detached, inputs, outputs, bases):
+    """As in runtime_words, checked."""
+    one_of(kind, KINDS)
+    if kind != "plain":
+        place_of(base, inputs if kind in OF_INPUT else bases if kind in OF_BASE else outputs)
+    if type(distance) is not int:
+        raise ValueError(f"a distance is {distance!r}")
+    return kind, base, distance, flag_of(requires_grad), one_of(detached, ("", "before", "last"))
 
 
 class Around:
 
     def __init__(self, words, device):
-        """`words`: of runtime_words, with views_of."""
-        self._mutated = [(int(index), bool(copied)) for index, copied in words["mutated"]]
-        self._outputs = [
-            (str(kind), base, int(distance), bool(requires_grad), str(detached))
-            for kind, base, distance, requires_grad, detached in words["outputs"]]
-        self._views = [text and programs.run_of(decode_eager(text, device), ()) for text in words["views"]]
+        """`words`: of runtime_words, with views_of. ValueError where they are damaged."""
+        inputs, bases = count_of(words["inputs"]), count_of(words["bases"])
+        self._mutated = [(place_of(index, inputs), flag_of(copied)) for index, copied in words["mutated"]]
+        self._outputs = [_output_of(*each, inputs, len(words["outputs"]), bases) for each in words["outputs"]]
+        self._views = [
+            None if text is None else programs.run_of(decode_eager(text, device), ())
+            for text in as_many(words["views"], len(self._outputs))]
         self._is_plain = not self._mutated and all(kind == "plain" for kind, *_ in self._outputs)
-        self.count = len(self._mutated) + len(self._outputs) + int(words["bases"])  # Of what the graph shows.
-        self._grad = words["grad"]
+        self.count = len(self._mutated) + len(self._outputs) + bases  # Of what the graph shows.
+        self._grad = one_of(words["grad"], (None, False, True))
 
     def finished(self, inputs, results):
         """What the graph is to give of its `results`."""

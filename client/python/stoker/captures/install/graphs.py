@@ -2,6 +2,7 @@
 around them.
 """
 
+from ...base.checked import as_many, count_of
 from ...pytorch.aot_runtime.modes import as_inference
 from ...pytorch.aot_runtime.training import Alias, TrainingStep
 from ...pytorch.state import in_forward_mode, makes_fakes
@@ -28,10 +29,10 @@ class TrainingGraph:
     def __init__(self, run, run_backward, words, device, wrap):
         """`words`: as above, with those of training_words; `wrap`: of TrainingStep."""
         self._around = Around(words, device)
-        self._step = TrainingStep(run, run_backward, words["training"], self._around.count, wrap)
+        self.step = TrainingStep(run, run_backward, words["training"], count_of(words["inputs"]), self._around.count, wrap)
 
     def __call__(self, *inputs):
-        results = self._step(inputs)
+        results = self.step(inputs)
         return self._around.finished(inputs, [
             result.tensor if isinstance(result, Alias) else result for result in results])
 
@@ -45,7 +46,12 @@ def make_callable(words, run, run_backward, device, failed, wrap):
     if run_backward is None:
         return InferenceGraph(forward, words["runtime"], device)
     backward = _or_eager(words["backward"], run_backward, device, failed, is_backward=True)
-    return TrainingGraph(forward, backward, words["runtime"], device, wrap)
+    graph = TrainingGraph(forward, backward, words["runtime"], device, wrap)
+    if "program" in words:
+        as_many(words["program"]["outputs"], graph.step.results)
+    if words["backward"]["runtime"]["inputs"] != graph.step.backward_inputs:
+        raise ValueError(f"a backward graph is given {graph.step.backward_inputs}")
+    return graph
 
 
 def _or_eager(words, run, device, failed, is_backward):

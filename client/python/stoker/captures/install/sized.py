@@ -10,6 +10,7 @@ import json
 
 import torch
 
+from ...base.checked import all_of, as_many, count_of, place_of
 from ...base.log import logger
 from ...base.signals import let_through
 from ...graph.program import SymbolSource
@@ -27,7 +28,13 @@ from .loading import load_program
 
 
 def run_of(words, device, replays, at_most=sizes.MAX_PROGRAMS):
-    """A function of the list of inputs. `words`: the graph's record."""
+    """A function of the list of inputs. `words`: the graph's record; ValueError where it is damaged."""
+    count = count_of(words["runtime"]["inputs"])
+    symbolic = all_of(place_of, words["symbolic"], count)
+    if words.get("inputs") is not None and not all(type(text) is str for text in as_many(words["inputs"], count)):
+        raise ValueError("inputs that are no texts")
+    if type(words["varying"]) is not dict:
+        raise ValueError(f"what varies is {words['varying']!r}")
 
     def run_part(words):
         return run_of(words, device, False, sizes.MAX_PROGRAMS_OF_PART)
@@ -39,8 +46,10 @@ def run_of(words, device, replays, at_most=sizes.MAX_PROGRAMS):
         inputs = words.get("inputs") or inputs_of(arguments)
         return _load_version(words, inputs, load_for) or _compile_version(words, inputs, arguments, device, replays)
 
-    versions = sizes.by_sizes(list(map(int, words["symbolic"])), make)
+    versions = sizes.by_sizes(symbolic, make)
     sources = [SymbolSource(*source) for source in words["symbols"]]
+    for source in sources:
+        place_of(source.place, count)
     if not sources:
         return versions
     return sizes.for_all_sizes(

@@ -6,16 +6,30 @@ from ..words.held import held
 from ..words.installed import are_packages, is_installed_file, is_named_tuples, module_with
 
 
+_known = {}, {}  # Modules by name, when they were last looked through, and what was found.
+
+
+def _by_file():
+    """Path -> the loaded modules of this file. Read alone."""
+    global _known
+    loaded = dict(sys.modules)
+    known, found = _known
+    if loaded.keys() != known.keys() or any(known[name] is not module for name, module in loaded.items()):
+        found = {}
+        for name, module in loaded.items():
+            path = held(module, "__file__")
+            if isinstance(path, str) and held(module, "__name__") == name:
+                found.setdefault(path, []).append(module)
+        _known = loaded, found
+    return found
+
+
 class Modules:
     """By code, as far as it is known what it runs with."""
 
     def __init__(self, scopes):
         """`scopes`: [(code object, globals with which it was traced)]"""
-        self._by_file, self._scopes = {}, {}
-        for name, module in list(sys.modules.items()):
-            path = held(module, "__file__")
-            if isinstance(path, str) and held(module, "__name__") == name:
-                self._by_file.setdefault(path, []).append(module)
+        self._by_file, self._scopes = _by_file(), {}
         for code, global_values in scopes:
             self.add(code, global_values)
 

@@ -5,6 +5,7 @@ import sys
 
 import torch
 
+from ...base.checked import all_of, as_many, count_of, flag_of, one_of, place_of
 from .modes import as_inference
 
 _NO_SECOND = "torch.compile with aot_autograd does not currently support double backward"
@@ -24,22 +25,31 @@ class Alias:
 
 
 class TrainingStep:
-    """`forward`, `backward`: functions of a list, which they may empty; `words`: of training_words; `returned`: how many
-    results of the forward are shown, before what is saved; `wrap`: what the function that autograd calls is passed through, or
-    None."""
+    """`forward`, `backward`: functions of a list, which they may empty; `words`: of training_words; `inputs`: how many the forward
+    has; `returned`: how many of its results are shown, before what is saved; `wrap`: what the function that autograd calls is
+    passed through, or None. ValueError where words are damaged."""
 
-    def __init__(self, forward, backward, words, returned, wrap):
+    def __init__(self, forward, backward, words, inputs, returned, wrap):
         self._forward, self._backward, self._returned = forward, backward, returned
-        self._fixed, self._aliases = list(map(int, words["fixed"])), list(map(int, words["aliases"]))
-        self._unsafe_views = list(map(int, words["unsafe_views"]))
-        self._checked = list(map(bool, words["inputs_saved"]))
-        self._unchecked = list(map(bool, words["inputs_saved_unchecked"]))
-        self._numbers = int(words["numbers"])
-        self._tangents = [(int(place), _layout(how)) for place, how in words["tangents"]]
-        self._without_gradient = list(map(int, words["without_gradient"]))
-        self._deterministic = words["deterministic"]
+        self._fixed, self._aliases, self._unsafe_views = (
+            all_of(place_of, words[name], returned) for name in ("fixed", "aliases", "unsafe_views"))
+        self._checked = all_of(flag_of, words["inputs_saved"])
+        self._unchecked = all_of(flag_of, words["inputs_saved_unchecked"])
+        self._numbers = count_of(words["numbers"])
+        self._tangents = [(place_of(place, returned), _layout(how)) for place, how in words["tangents"]]
+        self._without_gradient = all_of(place_of, words["without_gradient"], inputs)
+        self._deterministic = one_of(words["deterministic"], (None, False, True))
         self._function = CompiledFunction if wrap is None else type(CompiledFunction)(
             "CompiledFunction", (CompiledFunction,), {"backward": staticmethod(wrap(CompiledFunction.backward))})
+
+    @property
+    def results(self):
+        """How many the forward has."""
+        return self._returned + len(self._checked) + len(self._unchecked) + self._numbers
+
+    @property
+    def backward_inputs(self):
+        return self.results - self._returned + len(self._tangents)
 
     def __call__(self, inputs):
         """What the forward shows, as results of an autograd function; Aliases where they are none of its tensors."""
@@ -52,8 +62,8 @@ class TrainingStep:
     def forward(self, context, inputs):
         results = list(as_inference(self._forward, list(inputs)))
         shown, saved = results[:self._returned], results[self._returned:]
-        if len(shown) != self._returned or len(saved) != len(self._checked) + len(self._unchecked) + self._numbers:
-            raise AssertionError(f"{len(results)} results where others are expected")
+        if len(results) != self.results:
+            raise AssertionError(f"{len(results)} results where {self.results} are expected")
         self._save(context, saved)
         for place in self._unsafe_views:
             shown[place] = torch.ops.aten._unsafe_view(shown[place], shown[place].shape)
@@ -151,12 +161,12 @@ def _views_replayed():
 def _layout(words):
     """A memory format, or (size, stride)."""
     if isinstance(words, str):
-        found = getattr(torch, words)
+        found = getattr(torch, words, None)
         if not isinstance(found, torch.memory_format):
             raise ValueError(f"a memory format {words}")
         return found
     size, stride = words
-    return tuple(map(int, size)), tuple(map(int, stride))
+    return tuple(all_of(count_of, size)), tuple(all_of(count_of, as_many(stride, len(size))))
 
 
 def _laid_out(gradient, how):

@@ -6,7 +6,9 @@ from ..unknown import require_defaults
 PLAIN = ("non_alias", "unsafe_view_alias", "custom_function_view")
 _DETACH, _AS_STRIDED = "detach_ViewMeta", "as_strided_ViewMeta"
 OF_BASE = ("alias_of_intermediate", "alias_of_intermediate_save_as_output")
-_ALIASES = (*OF_BASE, "alias_of_input", "is_input", "alias_of_intermediate_base_is_user_output")
+OF_INPUT = ("alias_of_input", "is_input")
+_ALIASES = (*OF_BASE, *OF_INPUT, "alias_of_intermediate_base_is_user_output")
+KINDS = ("plain", *_ALIASES)  # Of outputs, in words.
 
 # Fields that runtime_words() and training_words() read, or that say nothing about how a graph is run.
 _METADATA = frozenset((
