@@ -91,6 +91,9 @@ def test_one_capture_trains_with_all_sizes(site):
 
 def test_a_backward_pass_that_nobody_has_run_is_compiled_from_the_graph(site):
     start(site, "without_a_backward_pass")
+    capture, = (entry["key"] for entry in json.loads(site.tool("ls", "--captures", "--json")))
+    _, backward = site.tool("inspect", capture).split("==== backward graph ====\n")
+    assert 'eager  {"op":"aten.sin.default"}' in backward
     assert_warm(start(site, "without_a_backward_pass"))
     assert_warm(start(site, "with_a_backward_pass"), compiles=1)
     assert_warm(start(site, "with_a_backward_pass"))

@@ -108,6 +108,12 @@ void PrintProgram(const json::value& program) {
   }
 }
 
+void PrintBackward(const json::value& graph) {
+  fmt::print("==== backward graph ====\n");
+  PrintProgram(ParseReply(graph.at("eager").as_string(), Texts::kLines));
+  fmt::print("what it was compiled to has keys of its own\n");
+}
+
 void PrintGraphs(const json::object& record) {
   for (const json::value& graph : record.at("graphs").as_array()) {
     fmt::print("==== graph ====\n");
@@ -119,6 +125,9 @@ void PrintGraphs(const json::object& record) {
           json::serialize(graph.at("symbolic")));
     }
     fmt::print("runtime  {}\n", json::serialize(graph.at("runtime")));
+    if (const json::value* backward = graph.as_object().if_contains("backward")) {
+      PrintBackward(*backward);
+    }
   }
 }
 
