@@ -67,6 +67,14 @@ def other_precision(result):
     return result["starts"]["precision_between"]["compiles"] > 0
 
 
+def test_a_loop_is_trained_without_a_trace(site):
+    start(site, "recurrent")
+    warm = start(site, "recurrent")
+    found = warm["starts"]["recurrent"]
+    assert found["stoker"]["captures.hit"] == 1 and found["compiles"] == 0 and warm["warnings"] == []
+    assert "frames" not in found["torch"]  # PyTorch's own scan, in eager, traces its step.
+
+
 def test_a_gradient_inside_of_what_is_compiled(site):
     """PyTorch 2.11 traces the frame around the gradient in every process, and compiles nothing of it."""
     start(site, "gradient_inside")

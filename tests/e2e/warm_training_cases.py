@@ -4,6 +4,7 @@ import functools
 from typing import Any, NamedTuple
 
 import torch
+from torch._higher_order_ops import scan
 from torch.nn import functional as F
 from torch.utils import checkpoint as checkpoints
 
@@ -262,6 +263,16 @@ def checkpointed_by_policy():
     context = functools.partial(checkpoints.create_selective_checkpoint_contexts, kept_by_policy)
     return Trained(
         lambda x: checkpoints.checkpoint(module, x, use_reentrant=False, context_fn=context).square(), (_x(4, 8),), module)
+
+
+def recurrent():
+    """A loop of the plan's, in both directions."""
+    def function(x, weight):
+        def step(state, row):
+            state = torch.tanh(state @ weight + row)
+            return state, state * 1
+        return scan(step, torch.zeros(2, 4), x)[1]
+    return Trained(function, (_x(5, 2, 4, grad=False), _x(4, 4)))
 
 
 def graph_break():
