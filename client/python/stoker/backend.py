@@ -14,9 +14,6 @@ from .pytorch.names import SIZES
 from .runtime import first_calls, programs, sizes
 
 
-_SIZES_OTHERWISE = "graphs that have them run in eager"
-
-
 def stoker(gm, example_inputs, *, mode=None, options=None):
     """What torch.compile(model, backend="stoker") calls. Options: verify (the first call runs beside a reference
     interpreter)."""
@@ -50,31 +47,25 @@ def _traced(gm, example_inputs, mode, verifies):
         connect_ahead()
         gpus_ahead.warm_up(devices.gpu_in_use())
 
-    def compile_graph(inner, parameters, traced_s, training):
+    def compile_graph(inner, parameters, traced_s, is_training, backward):
         chosen = compiling.of_the_moment(asked, inner)
-        noted = varying.training_of(training, chosen)
+        training = varying.training_of(backward, chosen) if is_training else None
         if beside.is_child():
-            recording.note_traced(inner, noted)
+            recording.note_traced(inner, training)
             return programs.eager(inner)
-        parameters = targets.held(inner, parameters, training is not None)
-        if not sizes.symbolic_inputs(inner):
-            return compiling.compile_graph(
+        parameters = targets.held(inner, parameters, is_training)
+        return _by_sizes(
+            inner, lambda: varying.of_graph(inner, parameters, chosen, training),
+            lambda: compiling.compile_graph(
                 inner, parameters, chosen, traced_s,
-                lambda program, made: recording.note_program(inner, program, made, noted))
-        if not facts.has(SIZES, _SIZES_OTHERWISE):
-            tally.count("graphs_eager")
-            return programs.eager(inner)
-        return varying.of_graph(inner, parameters, chosen, noted)
+                lambda program, made: recording.note_program(inner, program, made, training)))
 
     def compile_backward(inner, traced_s):
         chosen = compiling.of_the_moment(asked, inner)
         words = graph.words_of_backward(chosen)
-        if not sizes.symbolic_inputs(inner):
-            return compiling.compile_graph(inner, (), chosen, traced_s, varying.note_beside(words))
-        if not facts.has(SIZES, _SIZES_OTHERWISE):
-            tally.count("graphs_eager")
-            return programs.eager(inner)
-        return varying.function_of(inner, (), chosen, words)
+        return _by_sizes(
+            inner, lambda: varying.function_of(inner, (), chosen, words),
+            lambda: compiling.compile_graph(inner, (), chosen, traced_s, varying.note_beside(words)))
 
     refused = refusals.by_kernels(gm)
     with recording.graph(gm, example_inputs) as graph:
@@ -84,6 +75,16 @@ def _traced(gm, example_inputs, mode, verifies):
         logger.info("the first call of a graph runs in eager, which may refuse it: %s", refused)
         first_call = first_calls.FirstCall(gm, function)
         return graph.mark(first_call.function, first_call)
+
+
+def _by_sizes(gm, varying, fixed):
+    """What varying() gives for a graph with symbolic sizes, fixed() for another."""
+    if not sizes.symbolic_inputs(gm):
+        return fixed()
+    if not facts.has(SIZES, "graphs that have them run in eager"):
+        tally.count("graphs_eager")
+        return programs.eager(gm)
+    return varying()
 
 
 def _records_only():

@@ -7,7 +7,6 @@ Sizes may be symbolic (dynamic shapes): see lowering/symbols.py and runtime/size
 """
 
 import time
-from typing import Any, NamedTuple
 
 from .lowering.joint.less import with_less_to_keep
 from .pytorch import aot
@@ -16,28 +15,23 @@ from .runtime import overlaps
 from .runtime.programs import forward_of
 
 
-class Training(NamedTuple):
-    """Of a forward graph: there are gradients behind it."""
-
-    backward: Any = None  # The graph module that computes them; None where PyTorch alone knows it.
-
-
 def trace(gm, example_inputs, compile_graph, compile_backward):
-    """A callable for Dynamo's `gm`. compile_graph(graph module, parameter positions, seconds of tracing, its Training or None) is
-    called for each functional graph but a backward one, and compile_backward(graph module, seconds) for that; they give boxed
-    callables."""
+    """A callable for Dynamo's `gm`. compile_graph(graph module, parameter positions, seconds of tracing, whether it is for
+    training, the graph module of its gradients where this PyTorch shows it) is called for each functional graph but a backward one,
+    and compile_backward(graph module, seconds) for that; they give boxed callables."""
     started = time.perf_counter()
     parted = []  # The backward graph.
 
     def compile_inference(inner, _):
         aot.require_writable(inner)
         aot.note_updates(inner, False)
-        return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, None)
+        return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, False, None)
 
     def compile_forward(inner, _):
         aot.require_writable(inner)
         aot.note_updates(inner, True)
-        return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, Training(*parted[-1:]))
+        backward = parted[-1] if parted else None
+        return compile_graph(inner, aot.static_inputs(), time.perf_counter() - started, True, backward)
 
     def compile_later(inner, _):  # At the first backward pass, which compiled code may ask for.
         compiled = compile_backward(inner, time.perf_counter() - started)

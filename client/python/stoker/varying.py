@@ -57,13 +57,9 @@ def of_graph(gm, parameters, options, training):
     return function_of(gm, parameters, options, words)
 
 
-def training_of(training, options):
-    """What recording is told of a capture.Training; None of None."""
-    if training is None:
-        return None
-    if training.backward is None:
-        return recording.Training(None)
-    return recording.Training(training.backward, *_what_varies(training.backward), options)
+def training_of(backward, options):
+    """What recording is told of a forward graph. `backward`: the graph module of its gradients, or None."""
+    return recording.Training(None) if backward is None else recording.Training(backward, *_what_varies(backward), options)
 
 
 def note_beside(words):

@@ -4,9 +4,7 @@ than Dynamo's own.
 
 from ...base.log import logger, warn_of_bug
 from ...base.signals import let_through
-from ...pytorch.names import SIZES, TRAINING
 from ..check.program import GuardProgram
-from ..store.store import has_symbolic_sizes, trains
 from ..trust import features
 
 
@@ -14,9 +12,7 @@ def quick_check(record, local_values, global_values):
     """f(locals) -> bool for the frame that has just been recorded, with the values that it was entered with; None where
     Dynamo's guards have to do. It is false until it is known that captures are used. Never raises."""
     try:
-        if has_symbolic_sizes(record) and not features.are_on(SIZES):
-            return None
-        if trains(record) and not features.are_on(TRAINING):
+        if features.first_off(record) is not None:
             return None
         program = GuardProgram(record, global_values)
         failure = program.first_failure_where_recorded(local_values)

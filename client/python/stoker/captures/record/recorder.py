@@ -8,7 +8,6 @@ from ...base.log import logger, warn_of_bug
 from ...base.signals import is_of_program, let_through
 from ...libstoker.library import StokerError
 from ...pytorch import state
-from ...pytorch.names import SIZES, TRAINING
 from ..audit import audit, beside
 from ..store import store
 from ..store.notes import note
@@ -78,11 +77,9 @@ class Recorder:
             warn_of_bug(_CONSEQUENCE, error)
 
     def _put(self, record):
-        if store.has_symbolic_sizes(record) and not features.are_on(SIZES):
-            note(self._key.entry, "local", "symbolic sizes, which are off")
-            return
-        if store.trains(record) and not features.are_on(TRAINING):
-            note(self._key.entry, "local", "a graph for training, which is off")
+        off = features.first_off(record)
+        if off is not None:
+            note(self._key.entry, "local", f"{off}, which are off")
             return
         if self._audited is not None and (
                 audit.stands_for(self._key, self._audited, record) or beside.is_child()):

@@ -208,7 +208,7 @@ def _note(gm, training, words_of_kind):
 def _add_training(words, opened, gm, training):
     """To the words of a forward graph. Gives the record of the backward one."""
     if not features.may_be_on(TRAINING):
-        raise NotPortable("a graph for training, which is off")
+        raise NotPortable(f"{TRAINING}, which are off")
     backward = training.backward
     if backward is None:
         raise NotPortable("a graph for training that PyTorch alone has parted")

@@ -19,14 +19,16 @@ def views_of(gm, outputs, mutated):
     view of are one, else it is NotPortable. `mutated`: how many results come before."""
     inputs = gm.graph.find_nodes(op="placeholder")
     results = list(gm.graph.output_node().args[0])[mutated:]
-    return [_views_of(inputs, results, len(outputs), place, *output) for place, output in enumerate(outputs)]
+    return [
+        _views_of(inputs, results, len(outputs), result, kind, base, requires_grad)
+        for result, (kind, base, _, requires_grad, _) in zip(results, outputs)]
 
 
-def _views_of(inputs, results, count, place, kind, base, distance, requires_grad, detached):
+def _views_of(inputs, results, count, result, kind, base, requires_grad):
     if kind in ("plain", "is_input"):
         return None
     source = inputs[base] if kind == "alias_of_input" else results[count + base] if kind in OF_BASE else results[base]
-    chain = _chain(results[place], source)
+    chain = _chain(result, source)
     if chain is not None:
         return encode_eager(_graph_of(chain, source))
     if requires_grad and has_elements_twice(source.meta["val"]):

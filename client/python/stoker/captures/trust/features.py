@@ -13,6 +13,7 @@ from pathlib import Path
 from ...base import settings
 from ...pytorch import facts, installation
 from ...pytorch.names import CAPTURES, DIRECT, SIZES, TRAINING
+from ..store.store import has_symbolic_sizes, trains
 
 MODE = "STOKER_CAPTURES"
 _MODES = ("on", "off", "0", "audit", "trial")  # audit: of every warm start; trial: in a trial's process.
@@ -45,6 +46,12 @@ def are_on(feature=CAPTURES):
 
     verdict = verdicts.of_installation()
     return verdict is not None and _has_passed(feature, verdict)
+
+
+def first_off(record):
+    """The first feature that a capture needs besides CAPTURES and that is not on, or None."""
+    needed = ((SIZES, has_symbolic_sizes(record)), (TRAINING, trains(record)))
+    return next((feature for feature, is_needed in needed if is_needed and not are_on(feature)), None)
 
 
 def when_decided(store):
