@@ -6,6 +6,8 @@
 
 namespace stoker {
 
+inline constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
+
 // Nanoseconds since the Unix epoch.
 using UnixClock = std::function<std::int64_t()>;
 

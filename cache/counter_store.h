@@ -15,6 +15,12 @@ inline constexpr std::size_t kMaxCounterNameBytes = 512;
 
 using Counters = std::map<std::string, double, std::less<>>;
 
+// 0 where nothing was counted.
+inline double ValueOf(const Counters& counters, std::string_view name) {
+  const auto it = counters.find(name);
+  return it == counters.end() ? 0 : it->second;
+}
+
 class CounterStore {
  public:
   virtual ~CounterStore() = default;

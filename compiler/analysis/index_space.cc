@@ -7,8 +7,6 @@ namespace stoker {
 namespace {
 
 bool IsZero(const SymDim& x) { return x.IsConstant() && x.constant() == 0; }
-bool IsOne(const SymDim& x) { return x.IsConstant() && x.constant() == 1; }
-
 // Certainly a < b.
 bool IsLess(const SymDim& a, const SymDim& b) {
   if (a.IsConstant() && b.IsConstant()) return a.constant() < b.constant();

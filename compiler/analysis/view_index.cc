@@ -3,8 +3,6 @@
 namespace stoker {
 namespace {
 
-bool IsOne(const SymDim& x) { return x.IsConstant() && x.constant() == 1; }
-
 SymDim Product(std::span<const SymDim> sizes) {
   SymDim product = 1;
   for (const SymDim& size : sizes) product = product * size;

@@ -9,10 +9,6 @@
 namespace stoker {
 namespace {
 
-bool Contains(const std::vector<int>& dims, int dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
 // What later stages can read: a reduction or a temporary of an earlier stage.
 struct Row {
   DType dtype = DType::kF32;

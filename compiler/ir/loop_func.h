@@ -16,6 +16,7 @@
 //   stage 2: loops [N]  store t1 / r2
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -63,6 +64,10 @@ struct LoopFunc {
   std::vector<Operand> operands;  // In launch buffer order.
   std::vector<Stage> stages;
 };
+
+inline bool Contains(const std::vector<int>& dims, int dim) {
+  return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
 
 std::string ToString(const LoopFunc& func);  // Canonical: equal text means equal kernel.
 Status Verify(const LoopFunc& func);

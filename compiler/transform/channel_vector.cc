@@ -1,12 +1,6 @@
 #include "compiler/transform/channel_vector.h"
 
 namespace stoker {
-namespace {
-
-bool IsOne(const SymDim& x) { return x.IsConstant() && x.constant() == 1; }
-
-}  // namespace
-
 std::optional<ValueId> ChannelVectorOf(Rewriter& r, ValueId value, int dim) {
   if (!r.IsParameterOnly(value)) return std::nullopt;
   const Shape shape = r.shape(value);

@@ -6,8 +6,6 @@
 namespace stoker {
 namespace {
 
-bool IsOne(const SymDim& x) { return x.IsConstant() && x.constant() == 1; }
-
 std::optional<ValueId> Reshape(Rewriter& r, const TensorType& type, ValueId x) {
   if (r.shape(x) == type.shape) return x;
   if (const auto* inner = r.Find(x, OpKind::kReshape)) {

@@ -11,8 +11,6 @@ namespace {
 using Dims = std::vector<std::int64_t>;
 using Sizes = std::vector<SymDim>;
 
-bool IsOne(const SymDim& size) { return size == SymDim(1); }
-
 Shape ShapeOf(const std::vector<Sizes>& split) {
   Sizes sizes;
   for (const Sizes& each : split) sizes.insert(sizes.end(), each.begin(), each.end());

@@ -16,8 +16,6 @@
 namespace stoker {
 namespace {
 
-constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
-
 std::int64_t NowSeconds() { return SystemUnixNanos() / kNanosPerSecond; }
 
 Status WriteFails(const std::string& path) {

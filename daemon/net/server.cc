@@ -16,13 +16,13 @@
 #include "daemon/net/listener.h"
 #include "daemon/net/loop.h"
 #include "daemon/net/socket_claim.h"
+#include "daemon/net/stream/stream.h"
 
 namespace stoker::net {
 namespace {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 
 // After accepting failed, for want of descriptors as a rule.
 constexpr std::chrono::milliseconds kAcceptPause{50};

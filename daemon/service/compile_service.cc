@@ -24,8 +24,6 @@ namespace asio = boost::asio;
 constexpr std::chrono::seconds kHeartbeat{5};
 // Of one caller: a thousand who wait must not slow the compile that they wait for.
 constexpr std::chrono::milliseconds kProgressInterval{250};
-constexpr std::size_t kShownKeyDigits = 16;
-constexpr double kNanosPerSecond = 1e9;
 
 // Entries count their hits under a part of their key, which is enough to tell them apart.
 std::string HitCounterOf(const std::string& ns, const Digest& request_key) {

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <thread>
 
+#include "cache/clock.h"
 #include "protocol/artifact/artifact_signature.h"
 #include "protocol/base/host/file_descriptor.h"
 #include "protocol/base/signature/key_file.h"
@@ -18,7 +19,6 @@
 namespace stoker {
 namespace {
 
-constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 // Who holds the lock does so for some milliseconds.
 constexpr std::chrono::seconds kLockPatience{5};
 constexpr std::chrono::milliseconds kPollInterval{5};

@@ -40,6 +40,9 @@ class Digest {
   std::array<std::uint8_t, kSize> bytes_{};
 };
 
+// Hexadecimal digits of a key that messages and tables show: enough to name it.
+inline constexpr std::size_t kShownKeyDigits = 16;
+
 struct DigestHash {
   std::size_t operator()(const Digest& d) const {
     std::size_t h;

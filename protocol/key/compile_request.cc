@@ -1,5 +1,7 @@
 #include "protocol/key/compile_request.h"
 
+#include <algorithm>
+
 #include "protocol/key/key_hasher.h"
 
 namespace stoker {
@@ -44,6 +46,22 @@ void Visit(const CompileRequest& request, KeyHasher& hasher) {
 }
 
 }  // namespace
+
+const KeyField* FindField(const std::vector<KeyField>& fields, std::string_view tag) {
+  const auto it = std::find_if(fields.begin(), fields.end(),
+                               [&](const KeyField& field) { return field.tag == tag; });
+  return it == fields.end() ? nullptr : &*it;
+}
+
+std::vector<const KeyField*> DifferencesOf(const std::vector<KeyField>& from,
+                                           const std::vector<KeyField>& to) {
+  std::vector<const KeyField*> differences;
+  for (const KeyField& field : to) {
+    const KeyField* same = FindField(from, field.tag);
+    if (same == nullptr || same->digest != field.digest) differences.push_back(&field);
+  }
+  return differences;
+}
 
 RequestKey KeyOf(const CompileRequest& request) {
   KeyHasher hasher(kDomain);

@@ -28,6 +28,15 @@ struct KeyField {
   Digest digest;
 };
 
+// The field of a capture's key that names the compiler's epoch.
+inline constexpr std::string_view kCompilerTag = "compiler";
+
+// The field of that tag, or null.
+const KeyField* FindField(const std::vector<KeyField>& fields, std::string_view tag);
+// The fields of `to` that `from` has otherwise, or not at all.
+std::vector<const KeyField*> DifferencesOf(const std::vector<KeyField>& from,
+                                           const std::vector<KeyField>& to);
+
 struct RequestKey {
   Digest digest;
   friend bool operator==(const RequestKey&, const RequestKey&) = default;

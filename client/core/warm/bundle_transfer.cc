@@ -25,7 +25,6 @@ namespace {
 
 constexpr std::string_view kArtifact = "artifact";
 constexpr std::string_view kCapture = "capture";
-constexpr std::string_view kCompilerTag = "compiler";  // Of the fields of capture keys.
 
 // Puts records at the end of a bundle, each name once.
 class BundleWriter {

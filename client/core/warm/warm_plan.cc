@@ -14,7 +14,6 @@ namespace {
 
 // Nobody waits for a cache that is warmed, and the daemon may have much to do.
 constexpr std::chrono::hours kBusyPatience{24};
-constexpr std::string_view kCompilerTag = "compiler";  // Of the fields of capture keys.
 constexpr std::string_view kTargetTag = "target";
 
 DaemonClientOptions Patient(DaemonClientOptions options) {

@@ -7,7 +7,6 @@
 namespace stoker::guards {
 namespace {
 
-constexpr std::ptrdiff_t kWord = sizeof(std::uint64_t);
 constexpr std::ptrdiff_t kLine = 64;  // Bytes of a cache line.
 
 STOKER_EVERY_CALL bool RequiresGradient(const char* implementation, const TensorLayout& layout) {

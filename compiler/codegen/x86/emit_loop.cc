@@ -15,10 +15,6 @@
 namespace stoker::codegen {
 namespace {
 
-bool Contains(const std::vector<int>& dims, int dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
 class LoopEmitter {
  public:
   LoopEmitter(const LoopFunc& func, const LoopSchedule& schedule, const LoopRows& rows,

@@ -9,10 +9,6 @@
 namespace stoker::cpu {
 namespace {
 
-bool Contains(const std::vector<int>& dims, int dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
 // Splits inner dim `dim` by `block`, which divides its extent; the blocks become the last outer
 // dim.
 bool Split(LoopFunc& func, int dim, std::int64_t block) {

@@ -22,10 +22,6 @@ constexpr std::int64_t kBlockLanes = 64;
 // What a loop of unknown extent is taken to be when costs are compared.
 constexpr double kUnknownExtent = 256;
 
-bool Contains(const std::vector<int>& dims, int dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
 double ExtentOf(const SymDim& dim) {
   return dim.IsConstant() ? static_cast<double>(dim.constant()) : kUnknownExtent;
 }

@@ -13,10 +13,6 @@
 namespace stoker::cuda {
 namespace {
 
-bool Contains(const std::vector<int>& dims, int dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
 std::set<int> ReducedDims(const LoopFunc& func) {
   std::set<int> reduced;
   for (const Stage& stage : func.stages) {

@@ -189,7 +189,7 @@ ScheduledLoop Rows(LoopFunc func, const GpuMachine& machine, int width, RowSched
   const int live = how.kept ? LiveRegisters(loop.func) : 0;
   const int registers =
       std::max({WorkingRegisters(loop.func, how.kept ? width : elements, machine),
-                machine.blocks.working_registers + live * elements,
+                machine.blocks.kept_working_registers + live * elements,
                 RegistersOf(loop.func, PartOfRows(loop.func, width, how), machine)});
   loop.schedule.blocks_per_sm = BlocksPerSm(loop.schedule.threads, registers, machine);
   const int rows = loop.schedule.threads / how.team;

@@ -11,8 +11,6 @@ namespace {
 // Between a reduction and where its result is read at its rows: a mean, a root, a quotient.
 constexpr std::size_t kMaxBetween = 32;
 
-bool IsOne(const SymDim& x) { return x.IsConstant() && x.constant() == 1; }
-
 bool IsReduction(const Graph& graph, NodeId node) {
   const OpKind kind = graph.node(node).kind;
   return kind == OpKind::kReduce && !ReducedExtents(graph, graph.node(node)).empty();

@@ -13,8 +13,6 @@
 namespace stoker {
 namespace {
 
-bool IsOne(const SymDim& x) { return x.IsConstant() && x.constant() == 1; }
-
 class Fuser {
  public:
   Fuser(const Graph& graph, const Reads& reads, const std::vector<bool>& prepared,

@@ -7,8 +7,6 @@
 namespace stoker {
 namespace {
 
-bool IsOne(const SymDim& x) { return x.IsConstant() && x.constant() == 1; }
-
 std::vector<std::int64_t> ReduceDims(const Node& node) {
   if (node.kind == OpKind::kArgReduce) return {node.attributes.Int(AttrName::kDim)};
   std::vector<std::int64_t> dims = node.attributes.Ints(AttrName::kDims);

@@ -5,10 +5,6 @@
 namespace stoker {
 namespace {
 
-bool Contains(const std::vector<int>& dims, int dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
 bool StepsAsOne(const IndexMap& index, int dim, const SymDim& inner_extent) {
   for (const IndexTerm& term : index.terms) {
     if ((term.dim == dim || term.dim == dim + 1) && (term.divisor != 1 || term.modulus != 0)) {

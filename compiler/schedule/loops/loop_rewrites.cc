@@ -11,10 +11,6 @@
 namespace stoker {
 namespace {
 
-bool Contains(const std::vector<int>& dims, int dim) {
-  return std::find(dims.begin(), dims.end(), dim) != dims.end();
-}
-
 void RenumberTerms(IndexMap& index, const std::vector<int>& to) {
   for (IndexTerm& term : index.terms) term.dim = to[static_cast<std::size_t>(term.dim)];
   std::sort(index.terms.begin(), index.terms.end(), [](const IndexTerm& x, const IndexTerm& y) {

@@ -24,7 +24,6 @@ constexpr std::string_view kFolder = "/dashboard/";
 constexpr std::string_view kIndex = "index.html";
 constexpr std::int64_t kMaxRows = 1000;
 constexpr std::size_t kShown = 10;  // Of each table.
-constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 // Nothing but what the daemon serves itself; and no other page may show this one.
 constexpr const char* kContentPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "cache/clock.h"
 #include "daemon/admin/pages/admin_pages.h"
 
 namespace stoker {
@@ -11,8 +12,6 @@ namespace {
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
 enum class MetricType { kCounter, kGauge, kHistogram };
-
-constexpr double kNanosPerSecond = 1e9;
 
 std::string_view NameOf(MetricType type) {
   switch (type) {
@@ -43,11 +42,6 @@ std::string Escaped(const std::string& value) {
     }
   }
   return text;
-}
-
-double ValueOf(const Counters& counters, std::string_view name) {
-  const auto it = counters.find(name);
-  return it == counters.end() ? 0 : it->second;
 }
 
 // Metrics of one family must be added one after the other.

@@ -13,11 +13,6 @@ namespace {
 
 namespace json = boost::json;
 
-double ValueOf(const Counters& counters, std::string_view name) {
-  const auto it = counters.find(name);
-  return it == counters.end() ? 0 : it->second;
-}
-
 // Counts are whole numbers, and print as such.
 json::value Number(double value) {
   const auto whole = static_cast<std::int64_t>(value);
@@ -35,7 +30,6 @@ json::object Below(const Counters& counters, std::string_view prefix) {
   return object;
 }
 
-constexpr std::int64_t kNanosPerSecond = 1'000'000'000;
 constexpr std::size_t kMaxShownCompiles = 64;
 constexpr std::size_t kMaxShownNames = 20;
 constexpr std::string_view kGroupFields[] = {"hits", "misses", "compiles", "seconds_saved"};

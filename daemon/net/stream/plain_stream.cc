@@ -9,7 +9,6 @@ namespace {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 
 class Plain : public Stream {
  public:

@@ -5,7 +5,9 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/system/error_code.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +22,9 @@ namespace stoker::net {
 // Sockets of every transport are generic ones, so that what uses them is compiled once.
 using StreamSocket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol,
                                                       boost::asio::any_io_executor>;
+
+// Operations that are awaited give what they say instead of throwing it.
+inline constexpr auto kAwait = boost::asio::experimental::as_tuple(boost::asio::use_awaitable);
 
 struct IoResult {
   boost::system::error_code code;

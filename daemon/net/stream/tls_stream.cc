@@ -22,7 +22,6 @@ namespace {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
-constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 
 constexpr std::size_t kRecordBytes = SSL3_RT_MAX_PLAIN_LENGTH;
 // Of a header, a tag and the type, rounded up.

@@ -4,18 +4,17 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cache/clock.h"
 #include "protocol/wire/capture_messages.h"
 #include "protocol/wire/limits.h"
 
 namespace stoker {
 namespace {
 
-constexpr double kNanosPerSecond = 1e9;
 // Entries that are looked at for those that a miss is compared with: once in a namespace.
 constexpr std::size_t kMaxVisitedEntries = 4096;
 // Nearest requests of which a miss finds that they were evicted, before it gives up explaining.
 constexpr int kMaxNearest = 8;
-constexpr std::size_t kShownKeyDigits = 16;
 
 // Requests are stored as the call that made them, without the graph: its digest names the blob.
 // A request beyond the index's limit is stored without: it is found, but cannot be inspected.
@@ -41,18 +40,6 @@ std::vector<KeyField> FieldsOf(const wire::CompileCall& call) {
   return stoker::FieldsOf(call.graph_digest, call.target, call.options, call.compiler_epoch);
 }
 
-std::vector<const KeyField*> DifferencesOf(const std::vector<KeyField>& from,
-                                           const std::vector<KeyField>& to) {
-  std::vector<const KeyField*> differences;
-  for (const KeyField& field : to) {
-    const auto same = std::find_if(from.begin(), from.end(), [&](const KeyField& other) {
-      return other.tag == field.tag && other.digest == field.digest;
-    });
-    if (same == from.end()) differences.push_back(&field);
-  }
-  return differences;
-}
-
 wire::ListEntry ListedOf(std::string_view ns, const Digest& key, const ActionEntry& entry) {
   wire::ListEntry listed;
   listed.key = key;
@@ -64,12 +51,6 @@ wire::ListEntry ListedOf(std::string_view ns, const Digest& key, const ActionEnt
   listed.created_unix_s = static_cast<double>(entry.published_unix_ns) / kNanosPerSecond;
   listed.compile_seconds = entry.compile_seconds;
   return listed;
-}
-
-const KeyField* FindField(const std::vector<KeyField>& fields, std::string_view tag) {
-  const auto it = std::find_if(fields.begin(), fields.end(),
-                               [&](const KeyField& field) { return field.tag == tag; });
-  return it == fields.end() ? nullptr : &*it;
 }
 
 // Of the artifact that a worker made for `call`.

@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::string_view kListMagic = "stokcaps";
 constexpr std::string_view kWritersMagic = "stokwrit";
-constexpr std::size_t kShownKeyDigits = 16;
 // Entries that a miss is compared with at most.
 constexpr int kMaxExplainedEntries = 512;
 
@@ -27,26 +26,6 @@ std::string MetadataOf(wire::CaptureQuery key, std::vector<PublicKey> writers) {
 
 bool Holds(const std::vector<PublicKey>& keys, const PublicKey& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
-std::string TextOf(const std::vector<KeyField>& fields, std::string_view tag) {
-  for (const KeyField& field : fields) {
-    if (field.tag == tag) return field.text;
-  }
-  return "nothing";
-}
-
-// The fields of `to` that `from` has otherwise or not at all.
-std::vector<const KeyField*> DifferencesOf(const std::vector<KeyField>& from,
-                                           const std::vector<KeyField>& to) {
-  std::vector<const KeyField*> differences;
-  for (const KeyField& field : to) {
-    const bool same = std::any_of(from.begin(), from.end(), [&](const KeyField& other) {
-      return other.tag == field.tag && other.digest == field.digest;
-    });
-    if (!same) differences.push_back(&field);
-  }
-  return differences;
 }
 
 }  // namespace
@@ -276,10 +255,11 @@ std::string CaptureStore::NearestKey(const wire::CaptureQuery& query) {
         const auto differences = DifferencesOf(other->fields, query.fields);
         if (!differences.empty() && differences.size() < fewest) {
           const KeyField& first = *differences.front();
+          const KeyField* theirs = FindField(other->fields, first.tag);
           fewest = differences.size();
           nearest = first.tag + " is new: the nearest capture key " +
                     other->capture_key.ToHex().substr(0, kShownKeyDigits) + " has " +
-                    TextOf(other->fields, first.tag) + ", this one " + first.text;
+                    (theirs == nullptr ? "nothing" : theirs->text) + ", this one " + first.text;
         }
         return ++visited < kMaxExplainedEntries;
       });

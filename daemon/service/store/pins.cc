@@ -4,13 +4,13 @@
 #include <string_view>
 #include <vector>
 
+#include "cache/clock.h"
 #include "daemon/service/store/capture_store.h"
 #include "protocol/wire/limits.h"
 
 namespace stoker {
 namespace {
 
-constexpr double kNanosPerSecond = 1e9;
 static_assert(kMaxPins <= wire::kMaxPins);
 
 wire::Pin PinOf(const PinnedEntry& entry) {

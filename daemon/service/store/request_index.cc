@@ -6,27 +6,6 @@
 #include "protocol/wire/proto/utf8.h"
 
 namespace stoker {
-namespace {
-
-const KeyField* FindField(const std::vector<KeyField>& fields, std::string_view tag) {
-  const auto it = std::find_if(fields.begin(), fields.end(),
-                               [&](const KeyField& field) { return field.tag == tag; });
-  return it == fields.end() ? nullptr : &*it;
-}
-
-// The places of the fields that `from` has otherwise, or not at all.
-std::vector<std::size_t> DifferencesOf(const std::vector<KeyField>& from,
-                                       const std::vector<KeyField>& to) {
-  std::vector<std::size_t> differences;
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    const KeyField* same = FindField(from, to[i].tag);
-    if (same == nullptr || same->digest != to[i].digest) differences.push_back(i);
-  }
-  return differences;
-}
-
-}  // namespace
-
 std::optional<RequestIndex::Nearest> RequestIndex::FindNearest(const std::string& name_space,
                                                                const std::vector<KeyField>& fields,
                                                                const Load& load) {
@@ -46,11 +25,13 @@ std::optional<RequestIndex::Nearest> RequestIndex::FindNearest(const std::string
   std::size_t fewest = fields.size() + 1;
   std::optional<Nearest> nearest;
   for (const IndexedRequest& request : known.requests) {
-    const std::vector<std::size_t> differences = DifferencesOf(request.fields, fields);
+    const std::vector<const KeyField*> differences = DifferencesOf(request.fields, fields);
     if (differences.empty() || differences.size() >= fewest) continue;
     fewest = differences.size();
-    nearest = Nearest{request.request_key, request.artifact, "", "", differences.front()};
-    if (const KeyField* theirs = FindField(request.fields, fields[differences.front()].tag)) {
+    const KeyField* first = differences.front();
+    nearest = Nearest{request.request_key, request.artifact, "", "",
+                      static_cast<std::size_t>(first - fields.data())};
+    if (const KeyField* theirs = FindField(request.fields, first->tag)) {
       nearest->tag = theirs->tag;
       nearest->value = theirs->text;
     }

@@ -1,6 +1,7 @@
 // Stored requests, and how each differs from the others.
 #include <utility>
 
+#include "cache/clock.h"
 #include "daemon/service/store/artifact_store.h"
 
 namespace stoker {
@@ -9,7 +10,6 @@ Result<std::vector<StoredRequest>> ArtifactStore::FindStored(const std::string& 
                                                              std::string_view prefix,
                                                              const Visible& visible,
                                                              std::size_t limit) {
-  constexpr double kNanosPerSecond = 1e9;
   std::vector<StoredRequest> stored;
   std::vector<wire::LookupRequest> lookups;  // As if each were asked for now.
   STOKER_RETURN_IF_ERROR(stack_.actions().Visit(

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "cache/clock.h"
 #include "daemon/service/store/artifact_store.h"
 #include "daemon/service/waiting/signal.h"
 #include "protocol/wire/capture_messages.h"
@@ -23,7 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 // Between two events of progress: so soon it is seen that nobody listens.
 constexpr std::chrono::milliseconds kBeat{500};
-constexpr double kNanosPerSecond = 1e9;
 
 // Of the calling thread: processor and disk are for everybody else first.
 void YieldToAll() {
@@ -49,10 +49,8 @@ std::string EpochOf(const ActionEntry& entry) {
   if (entry.kind != BlobKind::kCapture) return {};
   const auto key = wire::DecodeCaptureQuery(entry.metadata);
   if (!key.ok()) return {};
-  for (const KeyField& field : key->fields) {
-    if (field.tag == "compiler") return field.text;
-  }
-  return {};
+  const KeyField* compiler = FindField(key->fields, kCompilerTag);
+  return compiler == nullptr ? std::string() : compiler->text;
 }
 
 PurgeRequest PurgeOf(const wire::PurgeRequest& asked) {

@@ -10,12 +10,15 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 namespace stoker {
+
+inline constexpr std::chrono::hours kForever{24};
 
 class Signal {
  public:

@@ -21,7 +21,6 @@ namespace {
 
 namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::hours kForever{24};
 
 std::string SecondsText(std::chrono::milliseconds time) {
   std::string text = std::to_string(std::chrono::duration<double>(time).count());

@@ -31,7 +31,6 @@ namespace asio = boost::asio;
 constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 // Memory for an answer is taken as it comes, not as it is announced.
 constexpr std::size_t kReadStepBytes = std::size_t{1} << 20;
-constexpr std::chrono::hours kForever{24};
 
 // Sanitizers map terabytes of shadow memory, which would count.
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

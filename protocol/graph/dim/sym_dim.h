@@ -78,4 +78,6 @@ class SymDim {
   std::shared_ptr<const SymExpr> expr_;  // Shared: expressions are immutable and copied freely.
 };
 
+inline bool IsOne(const SymDim& size) { return size.IsConstant() && size.constant() == 1; }
+
 }  // namespace stoker

@@ -12,7 +12,6 @@
 namespace stoker::guards {
 namespace {
 
-constexpr std::ptrdiff_t kWord = sizeof(std::uint64_t);
 constexpr std::ptrdiff_t kMaxTypeSize = 400;  // Of what PyTypeObject has in every version.
 constexpr std::ptrdiff_t kMaxFunctionSize = 96;
 constexpr std::ptrdiff_t kCellSize = 24;

@@ -8,6 +8,8 @@
 
 namespace stoker::guards {
 
+inline constexpr std::ptrdiff_t kWord = sizeof(std::uint64_t);
+
 inline std::uint64_t WordAt(const void* memory, std::ptrdiff_t offset) {
   std::uint64_t word = 0;
   std::memcpy(&word, static_cast<const char*>(memory) + offset, sizeof word);

@@ -1,6 +1,7 @@
 """What a newer PyTorch may have added to an object that we read."""
 
 import dataclasses
+import functools
 
 from ..base.not_portable import NotPortable
 
@@ -21,5 +22,6 @@ def require_defaults(value, known, what):
         raise NotPortable(f"{what} with {field.name}")
 
 
+@functools.lru_cache(maxsize=256)
 def _fields(cls):
     return dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()

@@ -7,10 +7,6 @@ namespace {
 
 constexpr float kRootOfHalf = 0.70710678F;
 
-bool Is(const BodyInstr& instr, OpKind kind) {
-  return instr.op == BodyOp::kPointwise && instr.pointwise == kind && instr.dtype == DType::kF32;
-}
-
 bool IsConstant(const BodyInstr& instr, float value) {
   return instr.op == BodyOp::kConstant && instr.dtype == DType::kF32 &&
          static_cast<float>(instr.constant) == value;
@@ -20,7 +16,7 @@ bool IsConstant(const BodyInstr& instr, float value) {
 // of(one, the other).
 template <typename Of>
 std::optional<std::uint32_t> InEitherOrder(const BodyInstr& instr, OpKind kind, Of of) {
-  if (!Is(instr, kind)) return std::nullopt;
+  if (!IsF32(instr, kind)) return std::nullopt;
   const auto found = of(instr.args[0], instr.args[1]);
   return found ? found : of(instr.args[1], instr.args[0]);
 }
@@ -46,7 +42,7 @@ std::optional<std::uint32_t> OnePlusErfOf(const Body& body, const BodyInstr& ins
   return InEitherOrder(instr, OpKind::kAdd,
                        [&](std::uint32_t one, std::uint32_t erf) -> std::optional<std::uint32_t> {
                          if (!IsConstant(body.instrs[one], 1)) return std::nullopt;
-                         if (!Is(body.instrs[erf], OpKind::kErf)) return std::nullopt;
+                         if (!IsF32(body.instrs[erf], OpKind::kErf)) return std::nullopt;
                          return body.instrs[erf].args[0];
                        });
 }
@@ -74,10 +70,10 @@ std::optional<std::uint32_t> GeluOf(const Body& body, const BodyInstr& instr) {
 }
 
 std::optional<MultiplyAdd> MultiplyAddOf(const Body& body, const BodyInstr& instr) {
-  const bool subtracts = Is(instr, OpKind::kSubtract);
-  if (!subtracts && !Is(instr, OpKind::kAdd)) return std::nullopt;
+  const bool subtracts = IsF32(instr, OpKind::kSubtract);
+  if (!subtracts && !IsF32(instr, OpKind::kAdd)) return std::nullopt;
   const auto is_product = [&](std::size_t arg) {
-    return Is(body.instrs[instr.args[arg]], OpKind::kMultiply);
+    return IsF32(body.instrs[instr.args[arg]], OpKind::kMultiply);
   };
   if (is_product(0) == is_product(1)) return std::nullopt;
   const std::size_t product = is_product(0) ? 0 : 1;

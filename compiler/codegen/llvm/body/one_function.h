@@ -8,6 +8,11 @@
 
 namespace stoker::codegen {
 
+// Is it that operation on numbers of f32?
+inline bool IsF32(const BodyInstr& instr, OpKind kind) {
+  return instr.op == BodyOp::kPointwise && instr.pointwise == kind && instr.dtype == DType::kF32;
+}
+
 // All of f32; numbers of instructions.
 
 // x, of 1 + erf(x).

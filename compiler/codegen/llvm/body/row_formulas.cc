@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/codegen/llvm/body/one_function.h"
+
 namespace stoker::codegen {
 namespace {
-
-bool Is(const BodyInstr& instr, OpKind kind) {
-  return instr.op == BodyOp::kPointwise && instr.pointwise == kind && instr.dtype == DType::kF32;
-}
 
 bool Is16BitFloat(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
@@ -69,8 +67,8 @@ bool RowFormulas::Is16Bit(const Body& body, std::uint32_t number) const {
     return source != sources_.end() && source->second.reduction == nullptr &&
            Is16Bit(source->second.stage->body, source->second.value);
   }
-  if (Is(instr, OpKind::kConvert)) return Is16BitFloat(instr.round_to);
-  if (!Is(instr, OpKind::kMultiply)) return false;
+  if (IsF32(instr, OpKind::kConvert)) return Is16BitFloat(instr.round_to);
+  if (!IsF32(instr, OpKind::kMultiply)) return false;
   const auto is_scaled = [&](std::size_t x, std::size_t by) {
     return body.instrs[instr.args[by]].op == BodyOp::kConstant && Is16Bit(body, instr.args[x]);
   };
@@ -89,7 +87,8 @@ bool RowFormulas::AreOnlyDivided(std::uint32_t kept, std::uint32_t sum) const {
       const bool reads = std::ranges::any_of(
           args, [&](std::uint32_t arg) { return is(arg, kept) || is(arg, sum); });
       if (!reads) continue;
-      if (!Is(instrs[i], OpKind::kDivide) || !is(args[0], kept) || !is(args[1], sum)) return false;
+      if (!IsF32(instrs[i], OpKind::kDivide) || !is(args[0], kept) || !is(args[1], sum))
+        return false;
     }
   }
   return true;
@@ -97,9 +96,9 @@ bool RowFormulas::AreOnlyDivided(std::uint32_t kept, std::uint32_t sum) const {
 
 void RowFormulas::AddExponential(const Stage& stage, std::uint32_t number) {
   const std::vector<BodyInstr>& instrs = stage.body.instrs;
-  if (!Is(instrs[number], OpKind::kExponential)) return;
+  if (!IsF32(instrs[number], OpKind::kExponential)) return;
   const BodyInstr& difference = instrs[instrs[number].args[0]];
-  if (!Is(difference, OpKind::kSubtract)) return;
+  if (!IsF32(difference, OpKind::kSubtract)) return;
   const std::uint32_t x = difference.args[0];
   const std::uint32_t most = difference.args[1];
   if (!IsReduced(instrs[most], Combine::kMaximum, instrs[x])) return;
@@ -145,7 +144,7 @@ void RowFormulas::TakeScale(const Stage& stage, std::uint32_t number, Exponentia
   }
   const Source& source = sources_.at(kept);
   const BodyInstr& product = source.stage->body.instrs[source.value];
-  if (!Is(product, OpKind::kMultiply)) return;
+  if (!IsF32(product, OpKind::kMultiply)) return;
   for (std::size_t i = 0; i < 2; ++i) {
     const BodyInstr& by = source.stage->body.instrs[product.args[i]];
     if (by.op != BodyOp::kConstant || !(by.constant >= kLeast && by.constant <= 1)) continue;
@@ -167,14 +166,14 @@ std::optional<RowFormulas::Exponential> RowFormulas::ExponentialOf(const BodyIns
 }
 
 bool RowFormulas::IsShare(const Body& body, const BodyInstr& instr) const {
-  if (!Is(instr, OpKind::kDivide)) return false;
+  if (!IsF32(instr, OpKind::kDivide)) return false;
   const BodyInstr& x = body.instrs[instr.args[0]];
   const BodyInstr& y = body.instrs[instr.args[1]];
   return x.op == BodyOp::kInput && y.op == BodyOp::kInput && shares_.contains({x.input, y.input});
 }
 
 bool RowFormulas::IsMeanOf(const Body& body, std::uint32_t mean, std::uint32_t x) const {
-  if (!Is(body.instrs[mean], OpKind::kMultiply)) return false;
+  if (!IsF32(body.instrs[mean], OpKind::kMultiply)) return false;
   const BodyInstr& sum = body.instrs[body.instrs[mean].args[0]];
   const BodyInstr& over = body.instrs[body.instrs[mean].args[1]];
   if (over.op != BodyOp::kConstant || !IsReduced(sum, Combine::kAdd, body.instrs[x])) return false;
@@ -192,17 +191,18 @@ bool RowFormulas::IsFromMean(const BodyInstr& kept) const {
   if (found == sources_.end() || found->second.reduction != nullptr) return false;
   const Body& body = found->second.stage->body;
   const BodyInstr& difference = body.instrs[found->second.value];
-  return Is(difference, OpKind::kSubtract) &&
+  return IsF32(difference, OpKind::kSubtract) &&
          IsMeanOf(body, difference.args[1], difference.args[0]);
 }
 
 std::optional<RowFormulas::Normalized> RowFormulas::NormalizedOf(const Body& body,
                                                                  const BodyInstr& instr) const {
-  if (!Is(instr, OpKind::kMultiply)) return std::nullopt;
+  if (!IsF32(instr, OpKind::kMultiply)) return std::nullopt;
   for (std::size_t i = 0; i < 2; ++i) {
     const BodyInstr& difference = body.instrs[instr.args[i]];
     const std::uint32_t scale = instr.args[1 - i];
-    if (!Is(difference, OpKind::kSubtract) || !Is(body.instrs[scale], OpKind::kRsqrt)) continue;
+    if (!IsF32(difference, OpKind::kSubtract) || !IsF32(body.instrs[scale], OpKind::kRsqrt))
+      continue;
     const auto [x, mean] = std::pair(difference.args[0], difference.args[1]);
     if (IsMeanOf(body, mean, x) && IsFromMean(body.instrs[x])) return Normalized{x, mean, scale};
   }

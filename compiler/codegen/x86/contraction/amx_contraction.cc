@@ -4,12 +4,7 @@
 #include <algorithm>
 
 namespace stoker::codegen {
-namespace {
-
-constexpr int kTileRows = AmxTiles::kRows;
-constexpr int kTileRowBytes = AmxTiles::kRowBytes;
-
-}  // namespace
+namespace {}  // namespace
 
 void AmxContraction::Begin() {
   tiles_.Begin();

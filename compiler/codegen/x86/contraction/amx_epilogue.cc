@@ -6,8 +6,6 @@
 namespace stoker::codegen {
 namespace {
 
-constexpr int kTileRows = AmxTiles::kRows;
-
 // Rows of a deferred epilogue beside the products of one granule, and those that are emitted one
 // by one.
 constexpr std::int64_t kMaxDeferredRows = 8;

@@ -3,11 +3,18 @@
 // it.
 #pragma once
 
+#include "compiler/codegen/x86/emitter/amx_tiles.h"
 #include "compiler/codegen/x86/emitter/x86_emitter.h"
 #include "compiler/ir/contraction_func.h"
 #include "compiler/schedule/cpu/contraction/contraction_plan.h"
 
 namespace stoker::codegen {
+
+// Operands of a ContractionFunc.
+inline constexpr std::uint32_t kLhs = 0;
+inline constexpr std::uint32_t kRhs = 1;
+inline constexpr int kTileRows = AmxTiles::kRows;
+inline constexpr int kTileRowBytes = AmxTiles::kRowBytes;
 
 // Of each dim of K, the iterations in which A is not zero for all rows; null for all of them.
 struct DepthRange {

@@ -6,8 +6,6 @@
 namespace stoker::codegen {
 namespace {
 
-constexpr std::uint32_t kLhs = 0;
-
 // bf16 that stays bf16 is moved as integers: nothing is computed on it.
 DType CopyDType(DType from, DType to) {
   return from == to && SizeInBytes(from) == 2 ? DType::kI16 : from;

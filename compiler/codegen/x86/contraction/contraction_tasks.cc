@@ -10,8 +10,6 @@
 namespace stoker::codegen {
 namespace {
 
-constexpr std::uint32_t kLhs = 0;
-constexpr std::uint32_t kRhs = 1;
 // What a panel costs that another block of rows reads again, in copies of a step's rows.
 constexpr double kPanelPerCopy = 0.5;
 

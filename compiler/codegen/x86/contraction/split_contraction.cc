@@ -29,10 +29,6 @@
 namespace stoker::codegen {
 namespace {
 
-constexpr std::uint32_t kLhs = 0;
-constexpr std::uint32_t kRhs = 1;
-constexpr int kTileRows = AmxTiles::kRows;
-constexpr int kTileRowBytes = AmxTiles::kRowBytes;
 constexpr int kTileBytes = AmxTiles::kTileBytes;
 constexpr int kGranule = 32;
 // Granules of a panel in parts that a lone pair of units has at a time, which the first-level cache

@@ -4,9 +4,6 @@
 namespace stoker::codegen {
 namespace {
 
-constexpr std::uint32_t kRhs = 1;
-constexpr int kTileRows = AmxTiles::kRows;
-constexpr int kTileRowBytes = AmxTiles::kRowBytes;
 constexpr int kLanes = 16;
 
 }  // namespace

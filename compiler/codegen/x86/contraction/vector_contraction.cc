@@ -10,8 +10,6 @@
 namespace stoker::codegen {
 namespace {
 
-constexpr std::uint32_t kLhs = 0;
-constexpr std::uint32_t kRhs = 1;
 // A power of two, of which runs are multiples.
 int Unroll(std::int64_t products_per_iteration, std::int64_t products) {
   const auto fit = static_cast<std::uint64_t>(products_per_iteration / products);

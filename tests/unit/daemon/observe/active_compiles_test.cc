@@ -2,14 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/unit/daemon/observe/every_namespace.h"
+
 namespace stoker {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-bool All(std::string_view /*name_space*/) { return true; }
 
 class ActiveCompilesTest : public testing::Test {
  protected:

@@ -2,13 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/unit/daemon/observe/every_namespace.h"
+
 namespace stoker {
 namespace {
 
 using testing::IsEmpty;
 using testing::SizeIs;
-
-bool All(std::string_view /*name_space*/) { return true; }
 
 class ActivityTest : public testing::Test {
  protected:

@@ -2,14 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/unit/daemon/observe/every_namespace.h"
+
 namespace stoker {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-bool All(std::string_view /*name_space*/) { return true; }
 
 Miss MissOf(const std::string& ns, const std::string& job, const std::string& key, double unix_s) {
   Miss miss;

@@ -2,13 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include "tests/unit/daemon/observe/every_namespace.h"
+
 namespace stoker {
 namespace {
 
 using testing::IsEmpty;
 using testing::SizeIs;
-
-bool All(std::string_view /*name_space*/) { return true; }
 
 CompileTrace TraceOf(const std::string& ns, const std::string& key, std::size_t detail_bytes = 0) {
   CompileTrace trace;

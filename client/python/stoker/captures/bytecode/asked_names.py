@@ -2,6 +2,8 @@
 
 import dis
 
+from .instructions import all_of
+
 _ASKING = ("getattr", "hasattr", "setattr", "delattr")  # The name comes second.
 _NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PRECALL", "RESUME", "NOT_TAKEN")
 _JUMPS = ("JUMP", "POP_JUMP", "FOR_ITER", "SEND")
@@ -10,7 +12,7 @@ _REORDER = ("SWAP", "ROT_")
 
 def instructions_of(code):
     """Those that do something."""
-    return [instruction for instruction in dis.get_instructions(code) if instruction.opname not in _NEUTRAL]
+    return [instruction for instruction in all_of(code) if instruction.opname not in _NEUTRAL]
 
 
 def effect_of(instruction):

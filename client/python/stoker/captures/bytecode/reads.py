@@ -6,12 +6,12 @@ the capture depends on: its value, or that it is not there.
 """
 
 import dis
-import functools
 import operator
 import re
 import types
 
 from .asked_names import asks_by_constants
+from .instructions import all_of, effective_of, is_neutral
 
 ALL = None  # In place of a set of names: any name may be read.
 
@@ -19,7 +19,6 @@ ALL = None  # In place of a set of names: any name may be read.
 _LOADS_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 _LOADS_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 _MAX_DEPTH = 16  # Of containers in containers.
-_NEUTRAL = ("CACHE", "NOP", "EXTENDED_ARG", "PUSH_NULL", "PRECALL", "KW_NAMES", "RESUME")
 
 # Of dictionaries, and what makes sets of them.
 VIEWS = frozenset(("keys", "items"))
@@ -74,13 +73,13 @@ def chains_of(code):
     chains = set()
     for each in code_inside(code):
         current = ()
-        for instruction in dis.get_instructions(each):
+        for instruction in all_of(each):
             name = instruction.opname
             if name in _LOADS_GLOBAL:
                 current = (instruction.argval,)
             elif name in _LOADS_ATTRIBUTE and current:
                 current = (*current, instruction.argval)
-            elif name not in _NEUTRAL:
+            elif not is_neutral(instruction):
                 current = ()
             if current:
                 chains.add(current)
@@ -92,7 +91,7 @@ def imports_of(code, package, places=ALL):
     packages. `places`: those of the instructions that count."""
     found = set()
     for each in code_inside(code):
-        instructions = _effective(each)
+        instructions = effective_of(each)
         for place, instruction in enumerate(instructions):
             if instruction.opname == "IMPORT_NAME" and (places is ALL or instruction.positions in places):
                 level, names = (before.argval for before in instructions[place - 2:place])
@@ -127,7 +126,7 @@ def enumerates(code):
             return True
         if "__dict__" not in each.co_names:
             continue
-        instructions = _effective(each)
+        instructions = effective_of(each)
         for place, instruction in enumerate(instructions):
             if instruction.opname in _LOADS_ATTRIBUTE and instruction.argval == "__dict__" and not _is_of_one_key(
                     instructions[place + 1:place + 3]):
@@ -149,7 +148,7 @@ def fills_templates(code):
 def states_class(code):
     """Is there a class statement in it?"""
     return any(
-        instruction.opname == "LOAD_BUILD_CLASS" for each in code_inside(code) for instruction in dis.get_instructions(each))
+        instruction.opname == "LOAD_BUILD_CLASS" for each in code_inside(code) for instruction in all_of(each))
 
 
 def calls_for_class(code):
@@ -157,7 +156,7 @@ def calls_for_class(code):
     return any(
         instruction.opname == "CALL_FUNCTION_EX" or instruction.opname.startswith("CALL") and (instruction.arg or 0) >= 3
         for each in code_inside(code) if not _MAKERS_OF_CLASSES.isdisjoint(each.co_names)
-        for instruction in dis.get_instructions(each))
+        for instruction in all_of(each))
 
 
 def compares_identity(code):
@@ -166,11 +165,11 @@ def compares_identity(code):
         if not _ASK_FOR_IDENTITY.isdisjoint((*each.co_names, *(text for text in each.co_consts if type(text) is str))):
             return True
         is_singular = False  # What lies on top.
-        for instruction in dis.get_instructions(each):
+        for instruction in all_of(each):
             is_singular &= not instruction.is_jump_target  # A jump may bring something else.
             if instruction.opname == "IS_OP" and not is_singular:
                 return True
-            if instruction.opname not in _NEUTRAL:
+            if not is_neutral(instruction):
                 is_singular = instruction.opname == "LOAD_CONST" and any(
                     instruction.argval is each for each in (None, True, False, ...))
     return False
@@ -207,7 +206,7 @@ def takes_by_place(code):
     """May it take an attribute by its place in a pattern of a class, which knows the name?"""
     return any(
         instruction.opname == "MATCH_CLASS" and instruction.arg
-        for each in code_inside(code) if _MATCHES_CLASS in each.co_code for instruction in dis.get_instructions(each))
+        for each in code_inside(code) if _MATCHES_CLASS in each.co_code for instruction in all_of(each))
 
 
 def reads_variables_unnamed(code):
@@ -215,7 +214,7 @@ def reads_variables_unnamed(code):
     return any(
         instruction.opname in _LOADS_GLOBAL and instruction.argval in READERS_OF_VARIABLES
         for each in code_inside(code) if not READERS_OF_VARIABLES.keys().isdisjoint(each.co_names)
-        for instruction in dis.get_instructions(each))
+        for instruction in all_of(each))
 
 
 def asks_for_hashes(code):
@@ -225,7 +224,7 @@ def asks_for_hashes(code):
         instruction.opname in _LOADS_GLOBAL and instruction.argval == "hash"
         or instruction.opname in (*_LOADS_ATTRIBUTE, "LOAD_SUPER_ATTR") and instruction.argval in _HASHES
         or instruction.opname == "LOAD_CONST" and instruction.argval == "__hash__"  # It may be asked for by text.
-        for each in code_inside(code) if not gives_its_hash_alone(each) for instruction in dis.get_instructions(each)) or any(
+        for each in code_inside(code) if not gives_its_hash_alone(each) for instruction in all_of(each)) or any(
         "hash" in (*each.co_varnames[:each.co_argcount + each.co_kwonlyargcount], *each.co_freevars) for each in code_inside(code))
 
 
@@ -233,7 +232,7 @@ def gives_its_hash_alone(code):
     """Is it a __hash__ that asks for one hash and returns it, as those that data classes get? It hands that to nothing else."""
     if code.co_name != "__hash__":
         return False
-    instructions = [instruction for instruction in dis.get_instructions(code) if instruction.opname not in _BEFORE_ANY]
+    instructions = [instruction for instruction in all_of(code) if instruction.opname not in _BEFORE_ANY]
     loads = [instruction.argval for instruction in instructions if instruction.opname.startswith("LOAD_")]
     return loads[:1] == ["hash"] and loads.count("hash") == 1 and (
         sum(instruction.opname == "CALL" for instruction in instructions) == 1) and all(
@@ -243,7 +242,7 @@ def gives_its_hash_alone(code):
 def makes_sets(code):
     """May it make a set, but for asking whether something is in it?"""
     for each in code_inside(code):
-        instructions = _effective(each)
+        instructions = effective_of(each)
         if not VIEWS.isdisjoint(each.co_names) and _combines(each, instructions):
             return True  # Of keys.
         for instruction, following in zip(instructions, [*instructions[1:], None]):
@@ -257,7 +256,7 @@ def makes_sets(code):
 
 def combines(code):
     """May it combine two sets, or views of keys, to another one?"""
-    return any(_combines(each, _effective(each)) for each in code_inside(code))
+    return any(_combines(each, effective_of(each)) for each in code_inside(code))
 
 
 def _combines(code, instructions):
@@ -269,7 +268,7 @@ def takes_exceptions(code):
     """May it look at what was raised?"""
     for each in code_inside(code):
         instructions = [
-            instruction.opname for instruction in _effective(each) if not instruction.opname.startswith(_BRANCHES)]
+            instruction.opname for instruction in effective_of(each) if not instruction.opname.startswith(_BRANCHES)]
         if each.co_name in _GIVEN_EXCEPTIONS or "CHECK_EG_MATCH" in instructions or any(
                 name == "CHECK_EXC_MATCH" and following.startswith("STORE_")
                 for name, following in zip(instructions, instructions[1:])):
@@ -280,7 +279,7 @@ def takes_exceptions(code):
 def catches(code):
     """May it go on after something was not found: it was raised, or a pattern of a mapping did not match?"""
     return any(
-        instruction.opname in _GO_ON for each in code_inside(code) for instruction in dis.get_instructions(each))
+        instruction.opname in _GO_ON for each in code_inside(code) for instruction in all_of(each))
 
 
 def is_ordered_by_history(value):
@@ -362,7 +361,7 @@ def makes_text(code):
     """May it make a text, of parts or from another one?"""
     if not _TEXT_METHODS.isdisjoint(code.co_names):
         return True
-    instructions = _effective(code)
+    instructions = effective_of(code)
     return any(
         instruction.opname in _MAKES_TEXT or (_adds(instruction) and _is_of_text(instructions[:place]))
         for place, instruction in enumerate(instructions))
@@ -381,7 +380,7 @@ def _is_of_text(before):
 def keys_read(code, mappings, functions):
     """(constants, names of globals) that the code, without code in it, looks up in these; None if it does anything else
     with them. `mappings`: names of them; `functions`: of what takes a key first."""
-    instructions = _effective(code)
+    instructions = effective_of(code)
     keys = [
         _key_of(instructions, place, instruction.argval in functions)
         for place, instruction in enumerate(instructions)
@@ -407,12 +406,6 @@ def _key_of(instructions, place, is_function):
     if len(names) > 1 and (names[1] == "BINARY_SUBSCR" or following[1].argrepr == "[]"):
         return following[0]
     return None
-
-
-@functools.lru_cache(maxsize=256)  # What a frame was traced through is looked into for one thing after the other.
-def _effective(code):
-    """Read alone."""
-    return [instruction for instruction in dis.get_instructions(code) if instruction.opname not in _NEUTRAL]
 
 
 def _adds(instruction):

@@ -16,14 +16,14 @@ def syntax_of(code):
     compiled = _compiled(code.co_filename)
     if compiled is None:
         return None
-    tree, codes = compiled
+    functions, codes = compiled
     name = code.co_qualname
     while name.endswith(("comp>", "<genexpr>")):
         name = name.rpartition(".<locals>.")[0]
     lines = {
         outer.co_firstlineno for outer in codes.get(name, ())
         if any(_is_same(each, code) for each in code_inside(outer))}
-    found = [node for node in ast.walk(tree) if isinstance(node, _FUNCTIONS) and _first_line(node) in lines]
+    found = [node for line in lines for node in functions.get(line, ())]
     return found[0] if len(found) == 1 else None
 
 
@@ -45,7 +45,7 @@ def _first_line(node):
 
 @functools.lru_cache(maxsize=64)
 def _compiled(path):
-    """(syntax tree, {qualified name: code objects}) of a file, or None."""
+    """({first line: syntax of functions and classes}, {qualified name: code objects}) of a file, or None."""
     try:
         tree = ast.parse("".join(linecache.getlines(path)))
         outer = compile(tree, path, "exec", dont_inherit=True)
@@ -56,7 +56,11 @@ def _compiled(path):
     for code in code_inside(outer):
         codes.setdefault(code.co_qualname, []).append(code)
     _name_as_bytecode(tree)
-    return tree, codes
+    functions = {}
+    for node in ast.walk(tree):
+        if isinstance(node, _FUNCTIONS):
+            functions.setdefault(_first_line(node), []).append(node)
+    return functions, codes
 
 
 def _name_as_bytecode(tree):

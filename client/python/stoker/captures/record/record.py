@@ -12,6 +12,7 @@ import torch
 from ...pytorch.bytecode import resume_of
 from ...pytorch.marks import COMPILER
 from ...pytorch.state import asked_for
+from ..bytecode import instructions
 from ..bytecode.lines import asks_for_lines
 from ..bytecode.reads import ALL, texts_in, together
 from ..premises.constants import constants_of
@@ -50,6 +51,13 @@ _DYNAMO_NAMES = ("__import_", "__builtins_dict__", _GRAPH, _RESUMES)
 def build(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     """`scope`, `state`, `loaded` (names of modules): of when the frame was entered; `trace`: pytorch.frames.Trace; `leaves`: of
     recording.frame. Gives the capture, and FirstCalls to be taken before anybody else uses it; NotPortable says why none."""
+    try:
+        return _built(key, scope, state, loaded, trace, leaves, new_code, entry_code)
+    finally:
+        instructions.forget()
+
+
+def _built(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     _require_portable_graphs(scope, new_code)  # First: the rest takes seconds.
     writer = GuardWriter(scope, trace)
     resumed = _resumed(scope, new_code)

@@ -4,6 +4,7 @@ import functools
 import sys
 from contextlib import contextmanager
 
+from ...base import collector
 from ...base.log import logger, warn_of_bug
 from ...base.signals import is_of_program, let_through
 from ...libstoker.library import StokerError
@@ -47,9 +48,10 @@ class Recorder:
             self._reason = "a frame of which Dynamo compiles nothing"
         try:
             if self._reason is None and features.may_be_on():
-                record, first_calls = build(
-                    self._key, self._scope, self._state, self._loaded, recorded.trace, leaves, recorded.code,
-                    self._code)
+                with collector.paused():
+                    record, first_calls = build(
+                        self._key, self._scope, self._state, self._loaded, recorded.trace, leaves, recorded.code,
+                        self._code)
                 _when_taken(first_calls, lambda: features.when_decided(lambda: self._store(record)))
                 check = self._check_of(record, self._scope.local_values, self._scope.global_values)
         except NotPortable as error:

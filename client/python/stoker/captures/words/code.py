@@ -4,9 +4,9 @@ Bytecode runs under the Python version that made it, which the key holds.
 """
 
 import base64
-import dis
 import types
 
+from ..bytecode.instructions import all_of
 from .generated import is_maker, maker_of
 from .values import NotPortable, class_path, decode, encode, look_up
 
@@ -66,7 +66,7 @@ def _template():
 def global_names(code):
     """Every name that the code, or code in it, reads from its globals. Dynamo's code lists many more."""
     names = {
-        instruction.argval for instruction in dis.get_instructions(code)
+        instruction.argval for instruction in all_of(code)
         if instruction.opname in _GLOBAL_OPERATIONS}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -78,7 +78,7 @@ def attributes_of_global(code, name):
     """The attributes that the code reads from a global, in order of their names; "" for any other use. A local
     that holds the global and never anything else counts as the global."""
     instructions = [
-        instruction for instruction in dis.get_instructions(code)
+        instruction for instruction in all_of(code)
         if instruction.opname != "EXTENDED_ARG"]  # Of an instruction to come.
     copies = _locals_that_hold(instructions, name)
     found = set()

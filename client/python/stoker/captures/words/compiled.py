@@ -35,7 +35,7 @@ class Compiled:
         if not self._ranges:
             return False
         first, last = self._ranges[0][0], self._ranges[-1][1]
-        return any(self._is_within(word) for word in (id(cls), *_words_of(cls)) if first <= word < last)
+        return any(self._is_within(word) for words in _words_of(cls) for word in words if first <= word < last)
 
     def _is_within(self, address):
         place = bisect.bisect(self._ranges, (address, sys.maxsize)) - 1
@@ -43,16 +43,17 @@ class Compiled:
 
 
 def _words_of(cls):
-    """Addresses, among others, of its functions."""
+    """Addresses, among others, of it and its functions; by where they lie."""
+    yield (id(cls),)
     is_static = not cls.__flags__ & HEAPTYPE
     words = _words_at(id(cls), _STATIC * _WORD if is_static else type(cls).__basicsize__)
-    yield from words
+    yield words
     for place, count in _TABLES if is_static else ():
         if words[place]:
-            yield from _words_at(words[place], count * _WORD)
+            yield _words_at(words[place], count * _WORD)
     for value in vars(cls).values():
         if type(value) in _OF_C:
-            yield from _words_at(id(value), type(value).__basicsize__)
+            yield _words_at(id(value), type(value).__basicsize__)
 
 
 def _words_at(address, size):
