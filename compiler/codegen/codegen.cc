@@ -33,17 +33,18 @@ Result<std::unique_ptr<codegen::Backend>> Build(const ScheduledKernel& kernel, c
                                  laps);
 }
 
-Result<KernelCode> CodeOfPtx(const std::string& ptx, const Target& target) {
-  STOKER_TRY(std::string cubin, codegen::AssemblePtx(ptx, target.arch()));
-  const CubinResources resources = ResourcesOf(cubin);
-  return KernelCode{std::move(cubin), ThreadResources{resources.registers, resources.stack_bytes}};
+ThreadResources ThreadOf(const CubinResources& resources) {
+  return {resources.registers, resources.stack_bytes};
 }
 
-Result<KernelCode> Assemble(codegen::Backend& backend, const Target& target, Laps& laps) {
-  if (target.kind() == TargetKind::kCuda) {
-    STOKER_TRY(const std::string ptx, backend.EmitAssembly());
+Result<KernelCode> Assemble(const ScheduledKernel& kernel, codegen::Backend& backend,
+                            const Target& target, Laps& laps) {
+  if (const auto* schedule = std::get_if<CudaSchedule>(&kernel.schedule)) {
+    STOKER_TRY(std::string ptx, backend.EmitAssembly());
     laps.End("assemble");
-    return CodeOfPtx(ptx, target);
+    STOKER_TRY(codegen::NvptxCode code,
+               codegen::AssembleNvptxKernel(std::move(ptx), *schedule, target.arch()));
+    return KernelCode{std::move(code.cubin), ThreadOf(code.resources)};
   }
   STOKER_TRY(const std::string object, backend.EmitObject());
   laps.End("assemble");
@@ -66,7 +67,7 @@ Result<KernelCode> KernelGenerator::Generate(const ScheduledKernel& kernel, Laps
   Laps untimed(kNobody);
   Laps& timed = laps == nullptr ? untimed : *laps;
   STOKER_TRY(auto backend, Build(kernel, target_, shared_->cpu, timed));
-  STOKER_TRY(KernelCode code, Assemble(*backend, target_, timed));
+  STOKER_TRY(KernelCode code, Assemble(kernel, *backend, target_, timed));
   timed.End("link");
   return code;
 }
@@ -83,9 +84,13 @@ Result<KernelListing> ListKernel(const ScheduledKernel& kernel, const Target& ta
   llvm::raw_string_ostream stream(listing.llvm_ir);
   backend->module().print(stream, nullptr);
   STOKER_TRY(listing.assembly, backend->EmitAssembly());
-  if (target.kind() != TargetKind::kCuda) return listing;
-  const Result<KernelCode> code = CodeOfPtx(listing.assembly, target);
-  if (code.ok()) listing.thread = code->thread;
+  const auto* schedule = std::get_if<CudaSchedule>(&kernel.schedule);
+  if (schedule == nullptr) return listing;
+  auto code = codegen::AssembleNvptxKernel(listing.assembly, *schedule, target.arch());
+  if (code.ok()) {
+    listing.assembly = std::move(code->ptx);
+    listing.thread = ThreadOf(code->resources);
+  }
   return listing;
 }
 

@@ -53,8 +53,6 @@ struct GpuBlockLimits {
   // as many.
   int row_elements = 32;
   int working_registers = 48;  // What it computes with beside them.
-  // The same of one whose row is short of them: what is made of an element takes its place.
-  int kept_working_registers = 32;
   // What a thread has in registers beside the values of its bodies, and beside where each operand
   // lies: counters, indices.
   int index_registers = 12;

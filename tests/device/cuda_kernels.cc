@@ -31,11 +31,13 @@ Result<std::string> Assemble(const ScheduledKernel& kernel, const Target& target
   STOKER_TRY(const GpuMachine machine, GpuMachineOf(target));
   const SpanSink nobody;
   Laps untimed(nobody);
+  const auto& schedule = std::get<CudaSchedule>(kernel.schedule);
   STOKER_TRY(const auto backend,
-             codegen::BuildNvptxKernel(kernel.func, std::get<CudaSchedule>(kernel.schedule),
-                                       machine, untimed));
-  STOKER_TRY(const std::string ptx, backend->EmitAssembly());
-  return codegen::AssemblePtx(ptx, target.arch());
+             codegen::BuildNvptxKernel(kernel.func, schedule, machine, untimed));
+  STOKER_TRY(std::string ptx, backend->EmitAssembly());
+  STOKER_TRY(codegen::NvptxCode code,
+             codegen::AssembleNvptxKernel(std::move(ptx), schedule, target.arch()));
+  return std::move(code.cubin);
 }
 
 int PrintBranches(cuda::Device& device) {

@@ -5,6 +5,7 @@
 #include "compiler/codegen/nvptx/emit_cuda_attention.h"
 #include "compiler/codegen/nvptx/emit_cuda_loop.h"
 #include "compiler/codegen/nvptx/emit_cuda_ordered.h"
+#include "compiler/codegen/nvptx/nv_jit_link.h"
 #include "compiler/codegen/nvptx/nvptx_target.h"
 
 namespace stoker::codegen {
@@ -47,6 +48,11 @@ void Emit(const ScatterFunc& func, const CudaSchedule& schedule, const GpuMachin
   EmitCudaScatter(func, schedule, machine, module);
 }
 
+// What NvptxEmitter has LLVM write.
+std::string DirectiveOf(int blocks_per_sm) {
+  return ".minnctapersm " + std::to_string(blocks_per_sm) + "\n";
+}
+
 template <typename Func>
 void Emit(const Func&, const CudaSchedule&, const GpuMachine&, llvm::Module&) {
   STOKER_CHECK(false);  // It has no CudaSchedule.
@@ -64,6 +70,23 @@ Result<std::unique_ptr<Backend>> BuildNvptxKernel(const KernelFunc& func,
   STOKER_RETURN_IF_ERROR(backend->Optimize());
   laps.End("optimize");
   return backend;
+}
+
+Result<NvptxCode> AssembleNvptxKernel(std::string ptx, const CudaSchedule& schedule,
+                                      const std::string& arch) {
+  if (schedule.most_blocks_per_sm > 0) {
+    std::string more = ptx;
+    const std::string said = DirectiveOf(schedule.blocks_per_sm);
+    const std::size_t place = more.find(said);
+    STOKER_CHECK(place != more.npos);
+    more.replace(place, said.size(), DirectiveOf(schedule.most_blocks_per_sm));
+    STOKER_TRY(std::string cubin, AssemblePtx(more, arch));
+    const CubinResources resources = ResourcesOf(cubin);
+    if (resources.stack_bytes == 0) return NvptxCode{std::move(more), std::move(cubin), resources};
+  }
+  STOKER_TRY(std::string cubin, AssemblePtx(ptx, arch));
+  const CubinResources resources = ResourcesOf(cubin);
+  return NvptxCode{std::move(ptx), std::move(cubin), resources};
 }
 
 }  // namespace stoker::codegen

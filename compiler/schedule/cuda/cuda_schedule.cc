@@ -144,6 +144,8 @@ Result<std::vector<CudaKernel>> CudaCandidates(const KernelFunc& func, const Gpu
 std::string ToString(const CudaSchedule& schedule) {
   return "schedule cuda {\n  " + std::to_string(schedule.threads) + " threads, vectors of " +
          std::to_string(schedule.width) + ", " + std::to_string(schedule.blocks_per_sm) +
+         (schedule.most_blocks_per_sm > 0 ? " or " + std::to_string(schedule.most_blocks_per_sm)
+                                          : std::string()) +
          " blocks an SM\n  " +
          std::visit([](const auto& how) { return HowText(how); }, schedule.how) +
          "\n}\nlaunch {\n  " + schedule.grid.ToString() + " blocks\n}\n";

@@ -71,6 +71,8 @@ struct CudaSchedule {
   int width = 1;    // Elements of a vector: a power of 2; the widest of loops side by side.
   // Blocks that an SM holds at a time: what limits the registers of a thread.
   int blocks_per_sm = 1;
+  // More, where no register is spilled for them: what a thread needs is an upper bound. 0: none.
+  int most_blocks_per_sm = 0;
   std::variant<PointSchedule, RowSchedule, ColumnSchedule, JoinedSchedule, ThreadSchedule,
                AttentionSchedule>
       how;

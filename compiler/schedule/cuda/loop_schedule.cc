@@ -189,9 +189,14 @@ ScheduledLoop Rows(LoopFunc func, const GpuMachine& machine, int width, RowSched
   const int live = how.kept ? LiveRegisters(loop.func) : 0;
   const int registers =
       std::max({WorkingRegisters(loop.func, how.kept ? width : elements, machine),
-                machine.blocks.kept_working_registers + live * elements,
+                machine.blocks.working_registers + live * elements,
                 RegistersOf(loop.func, PartOfRows(loop.func, width, how), machine)});
   loop.schedule.blocks_per_sm = BlocksPerSm(loop.schedule.threads, registers, machine);
+  // A team waits for all of its members at each reduction, and other blocks go on.
+  const int more = loop.schedule.blocks_per_sm + 1;
+  if (how.kept && more * loop.schedule.threads <= machine.blocks.resident_threads) {
+    loop.schedule.most_blocks_per_sm = more;
+  }
   const int rows = loop.schedule.threads / how.team;
   loop.schedule.how = how;
   loop.schedule.grid = SymDim::CeilDiv(OuterPoints(loop.func), rows);
