@@ -6,29 +6,22 @@ from ..words.held import held
 from ..words.installed import are_packages, is_installed_file, is_named_tuples, module_with
 
 
-_known = {}, {}  # When they were last looked through: modules by name, each with its path; and what was found.
+_known = {}, {}  # Modules by name, when they were last looked through, and what was found.
 
 
 def _by_file():
     """Path -> the loaded modules of this file. Read alone."""
     global _known
-    before, found = _known
-    loaded = {name: _with_path(name, module, before.get(name)) for name, module in dict(sys.modules).items()}
-    if loaded.keys() != before.keys() or any(before[name] is not entry for name, entry in loaded.items()):
+    loaded = dict(sys.modules)
+    known, found = _known
+    if loaded.keys() != known.keys() or any(known[name] is not module for name, module in loaded.items()):
         found = {}
-        for module, path in loaded.values():
-            if path is not None:
+        for name, module in loaded.items():
+            path = held(module, "__file__")
+            if isinstance(path, str) and held(module, "__name__") == name:
                 found.setdefault(path, []).append(module)
         _known = loaded, found
     return found
-
-
-def _with_path(name, module, known):
-    """(the module, the path of its file if it is the module of this name)"""
-    if known is not None and known[0] is module:
-        return known
-    path = held(module, "__file__")
-    return module, path if isinstance(path, str) and held(module, "__name__") == name else None
 
 
 class Modules:

@@ -12,6 +12,7 @@
 #include "compiler/codegen/nvptx/cubin_resources.h"
 #include "tests/unit/compiler/codegen/body_builder.h"
 #include "tests/unit/compiler/codegen/random_body.h"
+#include "tests/unit/compiler/codegen/sample_funcs.h"
 
 namespace stoker {
 namespace {
@@ -102,6 +103,30 @@ TEST(CudaRegistersTest, PointsOfSizesThatVary_NothingSpills) {
       }
     }
   }
+}
+
+// Was it assembled for so many blocks an SM, without local memory?
+void ExpectBlocks(const ScheduledKernel& kernel, const Target& target, int blocks) {
+  const KernelListing listing = ListKernel(kernel, target).value();
+  const std::string said = ".minnctapersm " + std::to_string(blocks) + "\n";
+  EXPECT_NE(listing.assembly.find(said), std::string::npos) << said;
+  EXPECT_EQ(listing.thread->local_bytes, 0);
+  const int threads = std::get<CudaSchedule>(kernel.schedule).threads;
+  EXPECT_LE(listing.thread->registers * threads * blocks, 65536);
+  const KernelCode code = GenerateKernel(kernel, target).value();
+  EXPECT_EQ(code.thread->registers, listing.thread->registers);
+}
+
+TEST(CudaRegistersTest, KeptRows_HaveAsManyBlocksAsSpillNothing) {
+  const Target target = Target::Parse("cuda/sm_90a").value();
+  if (!HasAssembler(target.kind())) GTEST_SKIP() << kNoAssembler;
+  ScheduledKernel kernel = ScheduleKernel(SoftmaxFunc(16384, 8192, DType::kBF16), target).value();
+  auto& schedule = std::get<CudaSchedule>(kernel.schedule);
+  ASSERT_EQ(schedule.most_blocks_per_sm, schedule.blocks_per_sm + 1);
+  ExpectBlocks(kernel, target, schedule.most_blocks_per_sm);
+
+  schedule.most_blocks_per_sm = 2048 / schedule.threads;  // With 32 registers a thread.
+  ExpectBlocks(kernel, target, schedule.blocks_per_sm);
 }
 
 AttentionFunc AttentionOf(DType dtype, std::int64_t head, bool causal, std::int64_t pitch) {
