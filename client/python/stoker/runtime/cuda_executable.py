@@ -107,6 +107,10 @@ class SizedOnCuda:
         dtype, _, shape, strides = output
         return torch.empty_strided(shape, strides, dtype=dtype, device=self._device)
 
+    @property
+    def steps(self):
+        return self._executable.steps
+
     def make_ahead(self, numbers, lender=None):
         """{number: what it is to be written to} of these outputs, for a recording. `lender`: of memory that it may overwrite."""
         executable, lent = self._executable, {}

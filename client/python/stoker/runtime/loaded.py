@@ -41,6 +41,7 @@ class Loaded:
         self.host = self._make_host(described["host_calls"])
         # When its plan comes to what a call brings: numbers of steps.
         self.last_of_inputs, self.first_of_outputs = described["last_of_inputs"], described["first_of_outputs"]
+        self.steps = 1 + max((*self.last_of_inputs, *self.first_of_outputs), default=-1)  # But for what comes after all these.
 
     def describe(self):
         return json.loads(

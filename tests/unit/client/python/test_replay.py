@@ -5,7 +5,7 @@ import ctypes
 import pytest
 import torch
 
-from stoker.runtime.replays.replay import CALLS_OF_SETTLED, LARGE, MAX_RECORDINGS, MAX_WARM_CALLS, Given, NotRecordable, Recording, Replayed
+from stoker.runtime.replays.replay import BYTES_OF_LAUNCH, CALLS_OF_SETTLED, LARGE, MAX_RECORDINGS, MAX_WARM_CALLS, Given, NotRecordable, Recording, Replayed
 
 
 def at_the_place_of(value):
@@ -144,6 +144,32 @@ def test_results_that_are_held_stay_as_they_are():
         x.mul_(-1.5)
     assert all(torch.equal(now, then) for now, then in held)
     assert 1 <= len(recorder.recorded) <= 3
+
+
+@pytest.mark.parametrize("launches", [1, 3, 4])
+def test_what_takes_longer_to_copy_than_to_launch_runs_unrecorded(launches):
+    """Two results of 3/2 of what one launch is worth."""
+    elements = BYTES_OF_LAUNCH // 8 * 3
+    recorder, x, weight = Recorder(), torch.randn(elements), torch.randn(elements)
+    replayed = Replayed(Program(), recorder, launches=launches)
+    held = []
+    for _ in range(6):
+        results = check(replayed, x, weight)
+        held = held[-1:] + [(result, result.clone()) for result in results]
+        x.mul_(-1.5)
+    assert all(torch.equal(now, then) for now, then in held)
+    assert len(recorder.recorded) == (2 if launches > 2 else 1)
+    assert (replayed._reason is None) == (launches > 2)
+
+
+@pytest.mark.parametrize("launches", [1, 2])
+def test_large_inputs_that_move_are_copied_only_for_many_launches(launches):
+    elements = BYTES_OF_LAUNCH // 8 * 3
+    recorder, weight = Recorder(), torch.randn(elements)
+    replayed = Replayed(Program(), recorder, launches=launches)
+    for x in [torch.randn(elements) for _ in range(MAX_WARM_CALLS + 3)]:
+        check(replayed, x, weight)
+    assert recorder.recorded == [{0}] * (launches - 1)
 
 
 def test_results_that_are_dropped_lie_where_those_before_lay():

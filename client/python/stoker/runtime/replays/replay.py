@@ -5,6 +5,8 @@ others are copied to a place of their own first. Results are handed out as they 
 before; of one that somebody does hold, callers get copies from then on.
 """
 
+import math
+
 import torch
 
 from ...base.locks import Turn
@@ -19,6 +21,8 @@ MAX_RECORDINGS = 6
 # A large input that is copied, and has come from the same place in so many calls, is read there from then on: what makes it
 # was recorded later, as the gradient of a loss is. Where it moves again it is copied for good.
 CALLS_OF_SETTLED, LARGE = 8, 1 << 20  # Bytes.
+# A launch costs whoever makes it about as long as a GPU takes to copy this.
+BYTES_OF_LAUNCH = 8 << 20
 # Of the first results that are one number callers get copies: the loss of a step is still there in the next.
 MAX_NUMBERS = 4
 
@@ -35,15 +39,16 @@ class Replayed:
     """A function of a list of inputs, as `run`. `recorder`: a cuda_recorder.Recorder. `makers`: what makes its
     results, and the numbers of these there; `lets_go`: whoever calls holds most of what is in the list for nothing else, so that
     results may lie there, but for inputs in the places `shown`: others may show their memory. `room`: a Room, where the program
-    is called with many sizes, of which this one is for some."""
+    is called with many sizes, of which this one is for some; `launches`: about how many `run` makes."""
 
-    def __init__(self, run, recorder, makers=(), lets_go=False, shown=frozenset(), room=None):
+    def __init__(self, run, recorder, makers=(), lets_go=False, shown=frozenset(), room=None, launches=math.inf):
         self._run = run
         self._recorder = recorder
         self._makers = makers
         self._borrows = lets_go
         self._shown = shown
         self._room = room
+        self._most_copied = launches * BYTES_OF_LAUNCH  # In each call.
         self.last_call = 0  # Among those of the program.
         self._turn = Turn()
         self._reason = None  # Why nothing is recorded any more.
@@ -52,6 +57,7 @@ class Replayed:
         self._moving = set()  # Places of inputs that are copied.
         self._settled = set()  # Those that were, and have been read where they lie.
         self._kept = set()  # Places of results that callers have held until the next call: they get copies.
+        self._kept_bytes = 0
         self._recordings = 0
         self._recording = None
 
@@ -86,6 +92,7 @@ class Replayed:
             if not memory.call_in(for_good=True):
                 self._kept |= memory.numbers
         if held:
+            self._kept_bytes = self._recording.bytes_of(self._kept)
             self._end_recording()
 
     def give_back(self, for_good):
@@ -123,6 +130,8 @@ class Replayed:
             warn_once("replay sizes", "reduce-overhead: a graph runs without a CUDA graph for sizes beyond those that were "
                       "recorded: it is called with many.")
             return None
+        if self._kept_bytes + _bytes_of(arguments, self._moving | moved) > self._most_copied:
+            return self._give_up("to copy inputs that move and results that are held takes longer than its launches do")
         self._recordings += 1
         self._moving |= moved
         self._end_recording()  # Its memory is free for the next.
@@ -168,6 +177,10 @@ class Replayed:
         self._reason = reason
         warn_once(("replay", reason), "reduce-overhead: a graph runs without a CUDA graph: %s.", reason)
         return None
+
+
+def _bytes_of(arguments, places):
+    return sum(arguments[place].nbytes for place in places if isinstance(arguments[place], torch.Tensor))
 
 
 def _are_much(arguments, places):
@@ -229,6 +242,11 @@ class Recording:
     def settled(self):
         """Places of large inputs that are copied from the same place all the time."""
         return {place for place, _, calls in self._sources if calls >= CALLS_OF_SETTLED}
+
+    def bytes_of(self, numbers):
+        """Of these results."""
+        results = {id(self._results[number]): self._results[number] for number in numbers}
+        return sum(result.nbytes for result in results.values() if isinstance(result, torch.Tensor))
 
     def held(self):
         """Memory with results that whoever got them still has."""
