@@ -57,8 +57,10 @@ std::vector<const KeyField*> DifferencesOf(const std::vector<KeyField>& from,
                                            const std::vector<KeyField>& to) {
   std::vector<const KeyField*> differences;
   for (const KeyField& field : to) {
-    const KeyField* same = FindField(from, field.tag);
-    if (same == nullptr || same->digest != field.digest) differences.push_back(&field);
+    const bool is_there = std::any_of(from.begin(), from.end(), [&](const KeyField& other) {
+      return other.tag == field.tag && other.digest == field.digest;
+    });
+    if (!is_there) differences.push_back(&field);
   }
   return differences;
 }

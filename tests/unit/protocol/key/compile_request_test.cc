@@ -200,5 +200,25 @@ TEST(KeyLogOf, OneLinePerFieldThenTheKey) {
   EXPECT_EQ(KeyLogOf(request), expected);
 }
 
+// {tag=text, ...}
+std::string TextOf(const std::vector<const KeyField*>& fields) {
+  std::string text;
+  for (const KeyField* field : fields) text += field->tag + "=" + field->text + ";";
+  return text;
+}
+
+TEST(KeyFields, DifferencesOf_NamesWhatTheOtherHasOtherwiseOrNotAtAll) {
+  const auto field = [](const std::string& tag, const std::string& text) {
+    return KeyField{tag, text, Sha256Of(text)};
+  };
+  const std::vector<KeyField> one = {field("a", "1"), field("b", "2"), field("b", "3")};
+  const std::vector<KeyField> other = {field("b", "3"), field("a", "4"), field("c", "5")};
+  EXPECT_EQ(TextOf(DifferencesOf(one, other)), "a=4;c=5;");
+  EXPECT_EQ(TextOf(DifferencesOf(other, one)), "a=1;b=2;");
+  EXPECT_EQ(TextOf(DifferencesOf(one, one)), "");
+  EXPECT_EQ(FindField(one, "b"), &one[1]);
+  EXPECT_EQ(FindField(one, "c"), nullptr);
+}
+
 }  // namespace
 }  // namespace stoker
