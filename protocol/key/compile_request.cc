@@ -53,6 +53,11 @@ const KeyField* FindField(const std::vector<KeyField>& fields, std::string_view 
   return it == fields.end() ? nullptr : &*it;
 }
 
+std::string TextOf(const std::vector<KeyField>& fields, std::string_view tag) {
+  const KeyField* field = FindField(fields, tag);
+  return field == nullptr ? std::string() : field->text;
+}
+
 std::vector<const KeyField*> DifferencesOf(const std::vector<KeyField>& from,
                                            const std::vector<KeyField>& to) {
   std::vector<const KeyField*> differences;

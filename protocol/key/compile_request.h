@@ -33,6 +33,8 @@ inline constexpr std::string_view kCompilerTag = "compiler";
 
 // The field of that tag, or null.
 const KeyField* FindField(const std::vector<KeyField>& fields, std::string_view tag);
+// Its text; empty where there is none.
+std::string TextOf(const std::vector<KeyField>& fields, std::string_view tag);
 // The fields of `to` that `from` has otherwise, or not at all.
 std::vector<const KeyField*> DifferencesOf(const std::vector<KeyField>& from,
                                            const std::vector<KeyField>& to);

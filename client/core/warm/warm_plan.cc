@@ -22,11 +22,6 @@ DaemonClientOptions Patient(DaemonClientOptions options) {
 }
 
 // Empty: the key does not say.
-std::string TextOf(const std::vector<KeyField>& fields, std::string_view tag) {
-  const auto it = std::ranges::find(fields, tag, &KeyField::tag);
-  return it == fields.end() ? std::string() : it->text;
-}
-
 template <typename T>
 std::vector<T> OrElse(const std::vector<T>& chosen, const T& own) {
   return chosen.empty() ? std::vector<T>{own} : chosen;

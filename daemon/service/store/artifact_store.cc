@@ -400,9 +400,8 @@ Result<wire::ExplainReply> ArtifactStore::Explain(const wire::ExplainRequest& re
   const std::vector<KeyField> fields_b = FieldsOf(b);
   wire::ExplainReply reply;
   for (const KeyField* difference : DifferencesOf(fields_a, fields_b)) {
-    const KeyField* mine = FindField(fields_a, difference->tag);
     reply.differences.push_back(
-        {difference->tag, mine == nullptr ? std::string() : mine->text, difference->text});
+        {difference->tag, TextOf(fields_a, difference->tag), difference->text});
   }
   return reply;
 }

@@ -49,8 +49,7 @@ std::string EpochOf(const ActionEntry& entry) {
   if (entry.kind != BlobKind::kCapture) return {};
   const auto key = wire::DecodeCaptureQuery(entry.metadata);
   if (!key.ok()) return {};
-  const KeyField* compiler = FindField(key->fields, kCompilerTag);
-  return compiler == nullptr ? std::string() : compiler->text;
+  return TextOf(key->fields, kCompilerTag);
 }
 
 PurgeRequest PurgeOf(const wire::PurgeRequest& asked) {

@@ -107,7 +107,10 @@ def run_of(program, executables, recorder=None, lets_go=False):
 
     def make(values):
         run, makers = _for_sizes(program, executables, values, lets_go)
-        return run if recorder is None else Replayed(run, recorder, makers, lets_go, shown, room, others + _launches(makers))
+        if recorder is None:
+            return run
+        launches = others + sum(maker.steps for maker, _ in makers)
+        return Replayed(run, recorder, makers, lets_go, shown, room, launches)
 
     # What PyTorch is given it may give back, or a view of it.
     shown = frozenset(slot for step in program.steps if not isinstance(step, Segment) for slot in slots_read(step))
@@ -132,10 +135,6 @@ def _for_sizes(program, executables, values, lets_go):
         (each, [number for number, output in enumerate(segment.outputs) if output.slot in kept])
         for each, (segment, _) in zip(sized, segments)]
     return _single(program, sized[0]) if _is_single(program) else _steps(program, sized, drops, lets_go), makers
-
-
-def _launches(makers):
-    return sum(maker.steps for maker, _ in makers)
 
 
 def _kept(program):

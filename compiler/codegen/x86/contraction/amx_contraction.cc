@@ -1,10 +1,7 @@
 // The register tile of AMX: up to two row tiles of A by two column tiles of B.
 #include "compiler/codegen/x86/contraction/amx_contraction.h"
 
-#include <algorithm>
-
 namespace stoker::codegen {
-namespace {}  // namespace
 
 void AmxContraction::Begin() {
   tiles_.Begin();

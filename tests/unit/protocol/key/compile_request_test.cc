@@ -218,6 +218,8 @@ TEST(KeyFields, DifferencesOf_NamesWhatTheOtherHasOtherwiseOrNotAtAll) {
   EXPECT_EQ(TextOf(DifferencesOf(one, one)), "");
   EXPECT_EQ(FindField(one, "b"), &one[1]);
   EXPECT_EQ(FindField(one, "c"), nullptr);
+  EXPECT_EQ(TextOf(one, "b"), "2");
+  EXPECT_EQ(TextOf(one, "c"), "");
 }
 
 }  // namespace
