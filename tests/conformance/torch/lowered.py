@@ -16,6 +16,8 @@ from stoker.runtime import programs
 class EvaluatedSegment:
     """Stands for an Executable."""
 
+    steps = 1
+
     def __init__(self, segment, round_to_dtype=False):
         self.segment = segment
         self.round_to_dtype = round_to_dtype
