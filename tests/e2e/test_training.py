@@ -22,6 +22,7 @@ def test_training_steps_equal_eager(site, model):
     optimizer, tolerances = MODELS[model]
     result = site.run(model, "--train", optimizer, "--batch", 4, "--layers", 4)
     assert result["segments"] == [1, 1], result["fallbacks"]
+    assert site.stats()["compiles"] == 2  # What is asked for ahead of a backward pass is what it calls.
     assert not result["fallbacks"]
     assert "graphs_eager" not in result["counters"]
     for name, tolerance in tolerances.items():

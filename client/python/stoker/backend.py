@@ -40,32 +40,36 @@ def _traced(gm, example_inputs, mode, verifies):
     from . import capture, varying
     from .captures.record import recording
     from .lowering import compiling, targets
+    from .lowering.ahead import Ahead
     from .lowering.uncompiled import record_only
 
     asked = compiling.Options(verify=verifies, replays=modes.replays(mode))
+    ahead = None  # Of a graph that is trained: what its backward pass needs.
     if not beside.is_child() and not record_only.is_on():
         connect_ahead()
         gpus_ahead.warm_up(devices.gpu_in_use())
 
     def compile_graph(inner, parameters, traced_s, is_training, backward):
+        nonlocal ahead
         chosen = compiling.of_the_moment(asked, inner)
         training = varying.training_of(backward, chosen) if is_training else None
         if beside.is_child():
             recording.note_traced(inner, training)
             return programs.eager(inner)
         parameters = targets.held(inner, parameters, is_training)
+        ahead = Ahead(backward)
         return _by_sizes(
             inner, lambda: varying.of_graph(inner, parameters, chosen, training),
             lambda: compiling.compile_graph(
                 inner, parameters, chosen, traced_s,
-                lambda program, made: recording.note_program(inner, program, made, training)))
+                lambda program, made: recording.note_program(inner, program, made, training), ahead))
 
     def compile_backward(inner, traced_s):
         chosen = compiling.of_the_moment(asked, inner)
         words = graph.words_of_backward(chosen)
         return _by_sizes(
             inner, lambda: varying.function_of(inner, (), chosen, words),
-            lambda: compiling.compile_graph(inner, (), chosen, traced_s, varying.note_beside(words)))
+            lambda: compiling.compile_graph(inner, (), chosen, traced_s, varying.note_beside(words), ahead))
 
     refused = refusals.by_kernels(gm)
     with recording.graph(gm, example_inputs) as graph:

@@ -209,10 +209,10 @@ def test_a_refused_artifact_makes_versions(evaluated, monkeypatch):  # noqa: F81
 
     make = compiling._executable
 
-    def refuse(segment, options, record, device):
+    def refuse(segment, *others):
         if segment.symbols:
             raise StokerError(3, "Sizes that vary.")
-        return make(segment, options, record, device)
+        return make(segment, *others)
 
     monkeypatch.setattr(compiling, "_executable", refuse)
     check_a_version_for_each_number_of_rows(evaluated)

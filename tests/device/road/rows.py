@@ -16,6 +16,7 @@ import time
 # Name -> (backend of torch.compile, its mode); None: eager.
 MODES = {
     "eager": None,
+    "aot_eager": ("aot_eager", None),  # Of a cold start: what no backend of torch.compile is without.
     "inductor": ("inductor", None),
     "inductor reduce-overhead": ("inductor", "reduce-overhead"),
     "inductor max-autotune": ("inductor", "max-autotune"),

@@ -19,6 +19,7 @@ from ..runtime import programs, sizes
 from ..runtime.numerics import by_numerics
 from ..runtime.placing import executable_on, recorder_on
 from . import parts
+from .ahead import Ahead
 from .lower import lower, lower_for_all, need_numbers
 from .uncompiled import later, record_only
 from .uncompiled.refused import Lowered, Refused, told_of
@@ -111,7 +112,7 @@ class ForAllSizes:
             return program.fits, self._record(program)
         record = _record_of(self._gm, 0.0)
         record["mapping_s"] = time.perf_counter() - started
-        compiled = _compile_segments(self._gm, program, self._options, record, self._note(arguments))
+        compiled = _compile_segments(self._gm, program, self._options, record, self._note(arguments), Ahead())
         return program.fits, _for_any_numerics(self._gm, Lowered(lambda refused: program), self._options, compiled)
 
     def _lowered(self, arguments):
@@ -167,15 +168,15 @@ class ForAllSizes:
         return run
 
 
-def compile_graph(gm, parameters, options, traced_s, note):
+def compile_graph(gm, parameters, options, traced_s, note, ahead=None):
     """A boxed callable for a functional ATen graph; never raises. note(program, Compiled) is told what was
-    compiled."""
+    compiled. `ahead`: an Ahead, in which some of it may be under way."""
 
     # The interpreter beside would draw once more.
     lowered = Lowered(lambda refused: lower(gm, parameters, draws_inside=not options.verify, refused=refused))
     if record_only.is_on():
         return record_only.record(gm, lowered, options.numerics)
-    return _for_any_numerics(gm, lowered, options, _compile_once(gm, lowered, options, traced_s, note))
+    return _for_any_numerics(gm, lowered, options, _compile_once(gm, lowered, options, traced_s, note, ahead))
 
 
 def _for_any_numerics(gm, lowered, options, compiled):
@@ -193,7 +194,7 @@ def _record_of(gm, traced_s):
     return {"nodes": len(gm.graph.nodes), "capture_s": traced_s, "bind_s": 0.0, "segments": 0}
 
 
-def _compile_once(gm, lowered, options, traced_s, note):
+def _compile_once(gm, lowered, options, traced_s, note, ahead=None):
     """A Compiled of the Program that `lowered`, a Lowered, gives; never raises."""
     record = _record_of(gm, traced_s)
     build = None
@@ -202,13 +203,13 @@ def _compile_once(gm, lowered, options, traced_s, note):
         program = lowered()
         record["mapping_s"] = time.perf_counter() - started
 
-        def build(note=lambda *_: None):
-            return _compile_segments(gm, program, options, dict(record), note)
+        def build(note=lambda *_: None, ahead=None):
+            return _compile_segments(gm, program, options, dict(record), note, ahead or Ahead())
 
-        return build(note)
+        return build(note, ahead)
     except (StokerError, Unsupported) as error:
         if isinstance(error, Refused) and lowered.without(error):
-            return _compile_once(gm, lowered, options, traced_s, note)
+            return _compile_once(gm, lowered, options, traced_s, note, ahead)
         request = getattr(error, "request_id", None)
         warn_once(("compile", type(error), str(error)), "a graph runs in eager: %s%s", error,
                   f" (request {request})" if request else "")
@@ -223,12 +224,13 @@ def _compile_once(gm, lowered, options, traced_s, note):
     return Compiled(programs.eager(gm))
 
 
-def _compile_segments(gm, program, options, record, note):
+def _compile_segments(gm, program, options, record, note, ahead):
     started = time.perf_counter()
     segments = [step for step in program.steps if isinstance(step, Segment)]
     device = device_of(gm)
     _require_target(device)
-    executables = [_executable(segment, options, record, device) for segment in segments]
+    ahead.begin(program, options, device)
+    executables = [_executable(segment, options, record, device, ahead) for segment in segments]
     record["ready_s"] = record["mapping_s"] + time.perf_counter() - started
     record["segments"] = len(segments)
     record["updates"] = sum(segment.updates for segment in segments)
@@ -270,7 +272,7 @@ def _require_target(device):
 _SUMS = ("lookup_s", "compile_s", "load_s", "kernels_unique", "launches")
 
 
-def _executable(segment, options, record, device):
+def _executable(segment, options, record, device, ahead):
     logger.debug("graph:\n%s", segment.text)
 
     def on_bind(seconds, prepared_from):
@@ -278,7 +280,7 @@ def _executable(segment, options, record, device):
         record["prepared_from"] = prepared_from
 
     with told_of(segment):
-        handle = client().compile(segment.text, options.numerics, options.verify, device=devices.name_of(device))
+        handle = ahead.handle(segment, options, device)
     executable = executable_on(device, handle, segment, on_bind, options.verify)
     description = executable.describe()
     for name in _SUMS:
