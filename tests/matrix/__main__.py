@@ -28,6 +28,9 @@ SHORT = {
         "e2e/test_warm.py::test_second_process_of_models_traces_nothing",
         "e2e/test_warm.py::test_second_process_of_every_kind_of_call_traces_nothing"],
     "models": ["e2e/test_models.py::test_models[float32-1]"],
+    "training": [
+        "e2e/test_training.py::test_training_steps_equal_eager",
+        "e2e/test_training.py::test_dynamo_does_not_trace_the_compiler_of_a_backward_pass"],
     "operators": ["e2e/test_op_samples.py::test_operator_equals_eager"],
 }
 SHORT_ARGUMENTS = ["-p", "matrix.sample", "--one-in", "5"]
