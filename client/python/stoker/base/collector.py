@@ -6,48 +6,45 @@ import gc
 from .locks import OfProcess, ProcessLock
 
 _FROZEN_BY_PYTHON = 1000  # At most, as it begins: 375 objects in Python 3.12. Of more, the program has frozen some.
+_MAX_WITHOUT_WHOLE = 64  # Pauses, until all objects have been looked at once more: many starts must not keep Python from that.
 
 
 class _Pauses(OfProcess):
-    before = None  # The thresholds outside of all pauses.
-    put_off_after = None  # How many times all objects had been looked at.
+    """While there are any, what was there before is frozen: collections look at what is new alone, and Python counts anew for those
+    of all objects. Nothing else is touched that the program, another thread or PyTorch, which raises a threshold while it
+    compiles, may read and put back later."""
+
+    is_held = False
+    count = 0  # Since all objects were looked at.
+    whole = None  # How many times that had been.
 
     def renew(self):
         self.under_way = set()
         self.release()
 
     def hold(self):
-        if self.before is None:
-            self.before = gc.get_threshold()
-            gc.set_threshold(0, *self.before[1:])
+        if self.count <= _MAX_WITHOUT_WHOLE and gc.get_freeze_count() <= _FROZEN_BY_PYTHON:
+            self.is_held = True
+            gc.freeze()
 
     def release(self):
-        """Somebody may have set others meanwhile."""
-        if self.before is not None and gc.get_threshold()[0] == 0:
-            gc.set_threshold(*self.before)
-        self.before = None
-
-    def put_off(self):
-        """What has waited would come with the next objects that are made, over all that the process holds where that is due:
-        within the call that the pause is for. So the collector begins to count anew, with all objects as old ones, and looks at
-        them when as many more have been made as ever. Once, until it has: many starts must not keep it from that."""
-        is_due = any(count >= threshold > 0 for count, threshold in zip(gc.get_count(), self.before or ()))
-        whole = gc.get_stats()[-1]["collections"]
-        if is_due and whole != self.put_off_after and gc.get_freeze_count() <= _FROZEN_BY_PYTHON:
-            self.put_off_after = whole
-            gc.freeze()
+        if self.is_held:
             gc.unfreeze()
+            self.is_held = False
 
     def begin(self, pause):
         with _lock():
+            if not self.under_way:
+                whole = gc.get_stats()[-1]["collections"]
+                self.count = 1 if whole != self.whole else self.count + 1
+                self.whole = whole
+                self.hold()
             self.under_way.add(pause)
-            self.hold()
 
     def end(self, pause):
         with _lock():
             self.under_way.discard(pause)
             if not self.under_way:
-                self.put_off()  # While it is held: it would begin with what this makes.
                 self.release()
 
 
@@ -57,8 +54,7 @@ _pauses = _Pauses()
 
 @contextlib.contextmanager
 def paused():
-    """For work that leaves few cycles. Whether the collector is on, other threads and signal handlers see and set as ever: a
-    threshold of zero, which is not looked at, is what holds it."""
+    """For work that leaves few cycles. Whether the collector is on, and at which thresholds, everybody sees and sets as ever."""
     pause = object()
     try:
         _pauses.begin(pause)
@@ -79,5 +75,5 @@ def as_the_program_has_it():
         yield
     finally:
         with _lock():
-            if _pauses.under_way:
+            if _pauses.under_way and not _pauses.is_held:
                 _pauses.hold()

@@ -63,12 +63,22 @@ def test_attributes_of_a_global():
     "async def f(a):\n  async with a as b: yield b"])
 def test_code_goes_through_json(source):
     code = of(source)
-    decoded = decode_code(json.loads(json.dumps(encode_code(code, {}))), code.co_filename)
+    decoded = decode_code(json.loads(json.dumps(encode_code(code, {}, {}))), code.co_filename, {})
     assert decoded == code and decoded.co_linetable == code.co_linetable
 
 
 def test_names_are_changed_in_decoded_code():
     code = of("def f(a): return scale * a")
     scope = {"other": 7}
-    f = type(of)(decode_code(encode_code(code, {"scale": "other"}), "<decoded>"), scope)
+    f = type(of)(decode_code(encode_code(code, {"scale": "other"}, {}), "<decoded>", {}), scope)
     assert f(6) == 42
+
+
+def test_globals_in_code_are_those_of_the_process():
+    """Dynamo's code makes functions with them."""
+    recorded, installed = {"__name__": "no_module", "x": 3}, {"x": 5}
+    code = of("def f(): return 1, 2, 3")
+    code = code.replace(co_consts=(*code.co_consts, recorded, vars(json)))
+    words = json.loads(json.dumps(encode_code(code, {}, recorded)))
+    constants = decode_code(words, "<decoded>", installed).co_consts
+    assert constants[-2] is installed and constants[-1] is vars(json)

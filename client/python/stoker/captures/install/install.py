@@ -39,7 +39,7 @@ def install(record, local_values, global_values, file_name, wrap, describe, repl
     device = program.device(local_values)
     if device is None:
         return Failure("device", "where inputs lie", "one GPU", "several")
-    code = decode_code(record["code"], file_name)
+    code = decode_code(record["code"], file_name, global_values)
     functions = []
     for words in record["graphs"]:
         try:
@@ -94,10 +94,10 @@ def _global(kind, body, functions, global_values, file_name):
     if kind == "graph":
         return functions[body]
     if kind == "function":
-        code = decode_code(body, file_name)
+        code = decode_code(body, file_name, global_values)
         return types.FunctionType(code, global_values, code.co_name)
     if kind == "maker":
-        return maker_of(decode_code(body, file_name), global_values)
+        return maker_of(decode_code(body, file_name, global_values), global_values)
     if kind == "value":
         return decode(body)
     raise ValueError(f"a global of kind {kind}")

@@ -108,7 +108,7 @@ def _built(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     made = _Globals(scope.global_values, trace.installed_globals, _names_said(entry_code, trace), prefix)
     made.collect(new_code)
     _require_no_addresses(new_code, trace.texts)
-    record["code"] = encode_code(new_code, made.renamed)
+    record["code"] = encode_code(new_code, made.renamed, scope.global_values)
     record |= {"globals": made.words, "graphs": made.graphs}
     reads_numerics = any(graph["reads_numerics"] for graph in made.graphs)
     record["state"] = asked_for(state, lambda name: names is ALL or name in names, reads_numerics)
@@ -232,7 +232,8 @@ class _Globals:
             resume = resume_of(value)
             if resume is None or resume.global_values is not self._global_values:
                 raise NotPortable("a resume function with state")
-            self.words.append([new_name, "maker" if resume.is_made else "function", encode_code(resume.code, {})])
+            code = encode_code(resume.code, {}, self._global_values)
+            self.words.append([new_name, "maker" if resume.is_made else "function", code])
         else:
             self.words.append([new_name, "value", encode(value)])
 

@@ -4,6 +4,8 @@ Bytecode runs under the Python version that made it, which the key holds.
 """
 
 import base64
+import importlib
+import sys
 import types
 
 from ..bytecode.instructions import all_of
@@ -19,27 +21,38 @@ _TEXTS = ("co_name", "co_qualname")
 _GLOBAL_OPERATIONS = (
     "LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL")
 _MAX_DEPTH = 16  # Of code in code.
+_NO_MODULE = types.ModuleType("none")
 
 
-def encode_code(code, rename):
-    """`rename`: name of a global -> the name that it gets."""
+def encode_code(code, rename, global_values):
+    """`rename`: name of a global -> the name that it gets; `global_values`: of the frame that runs it."""
     fields = {name: getattr(code, name) for name in (*_NUMBERS, *_TEXTS)}
     for name in _BYTES:
         fields[name] = base64.b64encode(getattr(code, name)).decode()
     for name in _NAMES:
         fields[name] = list(getattr(code, name))
     fields["co_names"] = [rename.get(name, name) for name in code.co_names]
-    fields["co_consts"] = [_encode_constant(constant, rename) for constant in code.co_consts]
+    fields["co_consts"] = [_encode_constant(constant, rename, global_values) for constant in code.co_consts]
     return fields
 
 
-def _encode_constant(constant, rename):
+def _encode_constant(constant, rename, global_values):
     if isinstance(constant, types.CodeType):
-        return {"code": encode_code(constant, rename)}
+        return {"code": encode_code(constant, rename, global_values)}
+    if constant is global_values:  # Dynamo's code makes functions of them. What is in them is read when these run.
+        return {"globals": None}
+    if type(constant) is dict and (module := _module_of_globals(constant)) is not None:
+        return {"globals": module}
     return {"maker": class_path(constant.__self__)} if is_maker(constant) else encode(constant)
 
 
-def decode_code(fields, file_name, depth=0):
+def _module_of_globals(values):
+    """The name of the module whose globals they are, or None."""
+    name = values.get("__name__")
+    return name if type(name) is str and vars(sys.modules.get(name, _NO_MODULE)) is values else None
+
+
+def decode_code(fields, file_name, global_values, depth=0):
     """Raises ValueError, KeyError or TypeError on what encode_code did not make."""
     if depth > _MAX_DEPTH:
         raise ValueError("Code is nested too deeply.")
@@ -47,13 +60,17 @@ def decode_code(fields, file_name, depth=0):
     values |= {name: str(fields[name]) for name in _TEXTS}
     values |= {name: base64.b64decode(fields[name], validate=True) for name in _BYTES}
     values |= {name: tuple(map(str, fields[name])) for name in _NAMES}
-    values["co_consts"] = tuple(_decode_constant(constant, file_name, depth) for constant in fields["co_consts"])
+    values["co_consts"] = tuple(
+        _decode_constant(constant, file_name, global_values, depth) for constant in fields["co_consts"])
     return _template.__code__.replace(co_filename=file_name, **values)
 
 
-def _decode_constant(constant, file_name, depth):
+def _decode_constant(constant, file_name, global_values, depth):
     if isinstance(constant, dict) and "code" in constant:
-        return decode_code(constant["code"], file_name, depth + 1)
+        return decode_code(constant["code"], file_name, global_values, depth + 1)
+    if isinstance(constant, dict) and "globals" in constant:
+        module = constant["globals"]
+        return global_values if module is None else vars(importlib.import_module(module))
     if isinstance(constant, dict) and "maker" in constant:
         return maker_of(look_up(constant["maker"]))
     return decode(constant)
