@@ -1,10 +1,11 @@
 """./dev bench sizes: does one artifact for all sizes cost time? BERT-base called with sequences of many distinct lengths, in
 random order, beside what is compiled for each length by itself.
 
-usage: sizes.py [--lengths COUNT] [--most LENGTH] [--layers N] [--threads N] [--calls N] [--seed N] [--processes N]
+usage: sizes.py [--lengths COUNT] [--most LENGTH] [--layers N] [--threads N] [--calls N] [--rounds N] [--seed N] [--processes N]
 
 Each length comes once; its artifact of numbers is compiled then, and the two are called in turns. Times are of the
-processors (user and system, of all threads), for others may be using them; the least of the calls counts. A last line
+processors (user and system, of all threads), for others may be using them; the least of the calls of a round counts, and of the
+rounds' ratios the median: where a whole machine is now faster and now slower, one round says little. A last line
 is of wall-clock time. Prints how many programs there were for all lengths together, and the first call with each
 length beside a later one. Exits 1 where that is more than once, or a result differs from eager PyTorch's. With --processes the
 lengths are dealt out to as many processes with the same daemon, each on processors of its own.
@@ -34,6 +35,7 @@ def parse(arguments):
     parser.add_argument("--layers", type=int, default=12)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--calls", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=1)
     return parser.parse_args(arguments)
@@ -81,7 +83,7 @@ def compiled_models(model):
 
 
 def measure(options, part=0):
-    """([(length, error, first call's (processors', clock's) seconds, the least for all, the least by itself)] of every
+    """([(length, error, first call's (processors', clock's) seconds, the least for all, the ratio to that by itself)] of every
     `options.processes`th length from `part`, how many programs there were for all of these)"""
     processors = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, processors[part::options.processes])
@@ -102,9 +104,12 @@ def measure(options, part=0):
             first = timed(lambda: for_all(tokens))
             error = (for_all(tokens)[0] - model(tokens)[0]).abs().max().item()
             by_itself(tokens)
-            rows.append((length, error, first, *turns([lambda: for_all(tokens), lambda: by_itself(tokens)], options.calls)))
-            print(f"{length:4d}  {rows[-1][3][0] * 1e3:8.2f} ms  {rows[-1][4][0] * 1e3:8.2f} ms  "
-                  f"{rows[-1][3][0] / rows[-1][4][0]:.3f}", flush=True)
+            calls = [lambda: for_all(tokens), lambda: by_itself(tokens)]
+            rounds = [turns(calls, options.calls) for _ in range(options.rounds)]
+            least = tuple(min(of_all[clock] for of_all, _ in rounds) for clock in (0, 1))
+            ratios = tuple(statistics.median(of_all[clock] / by_it[clock] for of_all, by_it in rounds) for clock in (0, 1))
+            rows.append((length, error, first, least, ratios))
+            print(f"{length:4d}  {least[0] * 1e3:8.2f} ms  {ratios[0]:.3f}", flush=True)
     return rows, len(stoker.compiles()) - len(rows)
 
 
@@ -122,11 +127,11 @@ def main(arguments):
         os.environ["STOKER_CACHE_DIR"] = tempfile.mkdtemp()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     print(f"{cpuinfo().get('model name', platform.machine())}, commit {commit}, {options.threads} threads, {options.layers} layers, "
-          f"{options.lengths} lengths from 2 to {options.most}, {options.processes} processes\nlength  for all  by itself  ratio")
+          f"{options.lengths} lengths from 2 to {options.most}, {options.processes} processes, {options.rounds} rounds of {options.calls} calls\nlength  for all  ratio")
     parts = measure_all(options)
     rows = [row for part, _ in parts for row in part]
     for name, clock in (("processors' time", 0), ("wall-clock time", 1)):
-        ratios = [row[3][clock] / row[4][clock] for row in rows]
+        ratios = [row[4][clock] for row in rows]
         slow = sum(ratio > 1 + HELD for ratio in ratios)
         print(f"{name}, for all over by itself: {quantiles(ratios)}; {slow} of {len(rows)} above {1 + HELD:.2f}")
     firsts = [row[2][0] / row[3][0] for part, _ in parts for row in part[1:]]

@@ -114,6 +114,42 @@ def test_threads_share_weights_that_were_updated(site):
     assert result["eager"] == 0, done.stderr
 
 
+APART = """
+import gc, json, threading
+import torch
+
+torch.set_num_threads(1)
+torch.compile(lambda x: x + 1, backend="stoker")(torch.ones(3))  # Names the backend.
+before, worst, layers = (gc.isenabled(), gc.get_threshold()), [1.0] * 4, torch.nn.Linear(8, 8)
+
+def of_depth(depth):
+    scope = {"torch": torch, "layers": layers}
+    body = "".join(f"    x = torch.tanh(layers(x)) + {place}\\n" for place in range(depth))
+    exec(f"def network_{depth}(x):\\n{body}    return x", scope)
+    return scope[f"network_{depth}"]
+
+def work(place):
+    network, x = of_depth(1 + 3 * place), torch.randn(5, 8)
+    found = torch.compile(network, backend="stoker")(x)
+    found.sum().backward()
+    worst[place] = float((found - network(x)).abs().max())
+
+threads = [threading.Thread(target=work, args=(place,)) for place in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(json.dumps({"worst": max(worst), "same": before == (gc.isenabled(), gc.get_threshold())}))
+"""
+
+
+def test_threads_that_compile_at_once_leave_the_collector_as_it_was(site):
+    """PyTorch's compiler reads its thresholds, and puts them back when it ends: after what another thread has done."""
+    for _ in range(2):
+        done = subprocess.run([forked.python(), "-c", APART], env=site.env, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout.splitlines()[-1])
+        assert result["worst"] < 1e-5 and result["same"]
+
+
 COUNTED = """
 import json, os, sys
 import light_job

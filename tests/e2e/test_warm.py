@@ -70,7 +70,7 @@ def test_starts_are_named_after_what_the_program_compiled(site):
 KINDS = (
     "keywords", "two_functions", "two_configurations", "batch_norm_training", "buffers",
     "inputs_in_place", "aliased_outputs", "structured_outputs", "graph_breaks",
-    "nested_graph_breaks", "mode", "whole_graph")
+    "nested_graph_breaks", "function_behind_a_break", "mode", "whole_graph")
 
 
 @pytest.mark.parametrize("case, parts", [("dynamic", 0), ("all_dynamic", 1)])

@@ -212,6 +212,24 @@ def nested_graph_breaks():
     return [(_nested, (_rows(),), {})]
 
 
+SCALE = 1.5
+
+
+def _function_behind_a_break(x):
+    y = torch.sin(x)
+    torch._dynamo.graph_break()
+
+    def scaled(z):
+        return z * SCALE + y
+
+    return sum(scaled(each) for each in (x, y))
+
+
+def function_behind_a_break():
+    """Dynamo's code makes it, of the globals that it keeps as a constant."""
+    return [(_function_behind_a_break, (_rows(),), {})]
+
+
 def _normalize(x):
     """One graph for up to twelve rows, another one for more."""
     if x.shape[0] > 12:
