@@ -26,10 +26,10 @@ class Ahead:
         gm, self._backward = self._backward, None
         if gm is None or sizes.symbolic_inputs(gm):
             return
-        self._ask(program, options, device)
         try:
+            self._ask(program, options, device)
             self._ask(lower(gm, (), draws_inside=not options.verify), options, device_of(gm))
-        except Exception as error:
+        except Exception as error:  # Of lowering; or there may be no more threads.
             let_through(error)
             logger.info("a backward graph is not compiled ahead: %s", error)  # Who compiles it says it to the user.
 

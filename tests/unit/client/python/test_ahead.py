@@ -101,6 +101,16 @@ def test_a_backward_graph_that_cannot_be_lowered_costs_the_forward_nothing(daemo
     assert handle_of(found, graph(3)) == 1 and len(daemon.asked) == 1
 
 
+def test_without_threads_each_is_compiled_when_it_is_called(daemon, monkeypatch):
+    def start(*arguments):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(ahead.background, "start", start)
+    found = begun(graph(3), graph(5))
+    assert [handle_of(found, graph(3)), handle_of(found, graph(5))] == [1, 2]
+    assert [is_ahead for _, is_ahead in daemon.asked] == [False, False]
+
+
 @pytest.mark.parametrize("backward", [None, "symbolic"])
 def test_no_thread_where_nothing_comes_later(daemon, backward):
     if backward is not None:
