@@ -15,6 +15,7 @@ class _Pauses(OfProcess):
     compiles, may read and put back later."""
 
     is_held = False
+    mark = None  # A list of what it alone refers to, newer than what is frozen.
     count = 0  # Since all objects were looked at.
     whole = None  # How many times that had been.
 
@@ -26,11 +27,17 @@ class _Pauses(OfProcess):
         if self.count <= _MAX_WITHOUT_WHOLE and gc.get_freeze_count() <= _FROZEN_BY_PYTHON:
             self.is_held = True
             gc.freeze()
+            self.mark = [[]]
 
     def release(self):
         if self.is_held:
-            gc.unfreeze()
+            if not self.is_frozen_by_others():
+                gc.unfreeze()
             self.is_held = False
+
+    def is_frozen_by_others(self):
+        """What refers to an object Python looks for among what is not frozen: quickly, for that is new."""
+        return self.mark is not None and all(each is not self.mark for each in gc.get_referrers(self.mark[0]))
 
     def begin(self, pause):
         with _lock():

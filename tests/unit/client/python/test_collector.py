@@ -91,6 +91,22 @@ def test_a_program_that_has_frozen_objects_keeps_them_so():
     assert gc.get_freeze_count() >= frozen > 1000
 
 
+@pytest.mark.parametrize("collects", [False, True])
+def test_what_the_program_freezes_meanwhile_stays_so(collects):
+    with collector.paused():
+        if collects:
+            gc.collect()
+        thread = threading.Thread(target=gc.freeze)
+        thread.start()
+        thread.join()
+    assert is_held()
+    gc.unfreeze()
+    with collector.paused():
+        gc.collect()
+        gc.unfreeze()
+    assert not is_held()
+
+
 @pytest.mark.parametrize("is_on", [True, False])
 def test_switch_and_thresholds_are_not_touched(thresholds, is_on):
     """What another thread reads then, and puts back after the end of the pause, is what was there: PyTorch's compiler does."""
