@@ -21,7 +21,6 @@ _TEXTS = ("co_name", "co_qualname")
 _GLOBAL_OPERATIONS = (
     "LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL")
 _MAX_DEPTH = 16  # Of code in code.
-_NO_MODULE = types.ModuleType("none")
 
 
 def encode_code(code, rename, global_values):
@@ -49,7 +48,8 @@ def _encode_constant(constant, rename, global_values):
 def _module_of_globals(values):
     """The name of the module whose globals they are, or None."""
     name = values.get("__name__")
-    return name if type(name) is str and vars(sys.modules.get(name, _NO_MODULE)) is values else None
+    module = sys.modules.get(name) if type(name) is str else None
+    return name if isinstance(module, types.ModuleType) and vars(module) is values else None
 
 
 def decode_code(fields, file_name, global_values, depth=0):
