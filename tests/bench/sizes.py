@@ -127,7 +127,8 @@ def main(arguments):
         os.environ["STOKER_CACHE_DIR"] = tempfile.mkdtemp()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     print(f"{cpuinfo().get('model name', platform.machine())}, commit {commit}, {options.threads} threads, {options.layers} layers, "
-          f"{options.lengths} lengths from 2 to {options.most}, {options.processes} processes, {options.rounds} rounds of {options.calls} calls\nlength  for all  ratio")
+          f"{options.lengths} lengths from 2 to {options.most}, {options.processes} processes, "
+          f"{options.rounds} rounds of {options.calls} calls\nlength  for all  ratio")
     parts = measure_all(options)
     rows = [row for part, _ in parts for row in part]
     for name, clock in (("processors' time", 0), ("wall-clock time", 1)):

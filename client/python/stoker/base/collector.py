@@ -25,15 +25,14 @@ class _Pauses(OfProcess):
 
     def hold(self):
         if self.count <= _MAX_WITHOUT_WHOLE and gc.get_freeze_count() <= _FROZEN_BY_PYTHON:
-            self.is_held = True
+            self.is_held, self.mark = True, None  # A signal handler may raise before there is another.
             gc.freeze()
             self.mark = [[]]
 
     def release(self):
-        if self.is_held:
-            if not self.is_frozen_by_others():
-                gc.unfreeze()
-            self.is_held = False
+        if self.is_held and not self.is_frozen_by_others():
+            gc.unfreeze()
+        self.is_held = False
 
     def is_frozen_by_others(self):
         """What refers to an object Python looks for among what is not frozen: quickly, for that is new."""
