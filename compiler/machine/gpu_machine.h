@@ -53,6 +53,16 @@ struct GpuBlockLimits {
   // as many.
   int row_elements = 32;
   int working_registers = 48;  // What it computes with beside them.
+  // A thread of a block that stands has twice as many, and fewer registers beside them; such a
+  // block has at least so many threads.
+  int standing_elements = 64;
+  int standing_registers = 32;
+  int standing_threads = 512;
+  int barriers = 15;  // Of a block, beside that of all of its threads.
+  // It pays for so many rows of each team, and so many operations, in units of an addition, for
+  // each byte that a row moves: what memory takes no longer than.
+  std::int64_t standing_rows = 8;
+  std::int64_t standing_operations = 24;
   // What a thread has in registers beside the values of its bodies, and beside where each operand
   // lies: counters, indices.
   int index_registers = 12;

@@ -26,24 +26,43 @@ std::string_view Part(std::string_view bytes, std::uint64_t at, std::uint64_t si
   return bytes.substr(at, size);
 }
 
+std::optional<Elf64_Shdr> Section(std::string_view cubin, const Elf64_Ehdr& header,
+                                  std::uint64_t number) {
+  return At<Elf64_Shdr>(cubin, header.e_shoff + number * header.e_shentsize);
+}
+
+// Whether `name` lies at `at`. The terminator tells it from longer ones.
+bool HasName(std::string_view cubin, std::uint64_t at, const std::string& name) {
+  return Part(cubin, at, name.size() + 1) == std::string_view(name.c_str(), name.size() + 1);
+}
+
 std::string_view SectionOf(std::string_view cubin, const Elf64_Ehdr& header,
                            const std::string& name) {
-  const auto section = [&](std::uint64_t number) {
-    return At<Elf64_Shdr>(cubin, header.e_shoff + number * header.e_shentsize);
-  };
-  const auto names = section(header.e_shstrndx);
+  const auto names = Section(cubin, header, header.e_shstrndx);
   if (!names) return {};
   for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
-    const auto one = section(i);
+    const auto one = Section(cubin, header, i);
     if (!one) return {};
-    // The terminator tells it from longer names.
-    if (Part(cubin, names->sh_offset + one->sh_name, name.size() + 1) !=
-        std::string_view(name.c_str(), name.size() + 1)) {
-      continue;
-    }
+    if (!HasName(cubin, names->sh_offset + one->sh_name, name)) continue;
     return Part(cubin, one->sh_offset, one->sh_size);
   }
   return {};
+}
+
+// What lies at `symbol` of one table of symbols.
+std::optional<unsigned> ConstantIn(std::string_view cubin, const Elf64_Ehdr& header,
+                                   const Elf64_Shdr& table, const std::string& symbol) {
+  const auto names = Section(cubin, header, table.sh_link);
+  if (!names) return std::nullopt;
+  for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
+    const auto one = At<Elf64_Sym>(cubin, table.sh_offset + at);
+    if (!one) return std::nullopt;
+    if (!HasName(cubin, names->sh_offset + one->st_name, symbol)) continue;
+    const auto within = Section(cubin, header, one->st_shndx);
+    if (!within) return std::nullopt;
+    return At<std::uint32_t>(Part(cubin, within->sh_offset, within->sh_size), one->st_value);
+  }
+  return std::nullopt;
 }
 
 // The three numbers of .reqntid in records of a format, an attribute, and 16 bits that for one
@@ -84,6 +103,16 @@ Result<unsigned> BlockThreadsOf(std::string_view cubin, std::string_view symbol)
     return DataLoss("it does not say in " + name + " how many threads a block has.");
   }
   return *threads;
+}
+
+unsigned ConstantOf(std::string_view cubin, std::string_view symbol) {
+  const auto header = At<Elf64_Ehdr>(cubin, 0);
+  for (std::uint64_t i = 0; header && i < header->e_shnum; ++i) {
+    const auto table = Section(cubin, *header, i);
+    if (!table || table->sh_type != SHT_SYMTAB) continue;
+    if (const auto value = ConstantIn(cubin, *header, *table, std::string(symbol))) return *value;
+  }
+  return 0;
 }
 
 }  // namespace stoker::cuda

@@ -11,4 +11,7 @@ namespace stoker::cuda {
 // The driver does not tell. DataLoss where `cubin` is none, or has no such kernel.
 Result<unsigned> BlockThreadsOf(std::string_view cubin, std::string_view symbol);
 
+// The constant u32 `symbol`; 0 where `cubin` has none.
+unsigned ConstantOf(std::string_view cubin, std::string_view symbol);
+
 }  // namespace stoker::cuda

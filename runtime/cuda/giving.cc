@@ -33,7 +33,7 @@ Status Giving::Launch(const LaunchList::Entry& entry) {
   }
   for (const std::int64_t dim : list_.DimsOf(entry)) values_[i++] = static_cast<std::uint64_t>(dim);
   const int result = context_.api().launch(entry.function, entry.blocks, 1, 1, entry.threads, 1, 1,
-                                           0, stream_, pointers_.data(), nullptr);
+                                           entry.shared_bytes, stream_, pointers_.data(), nullptr);
   if (result == kCuSuccess) return Ok();  // No text is made.
   return context_.Check(result, "Launch of " + std::to_string(entry.blocks) + " blocks of " +
                                     std::to_string(entry.threads) + " threads");

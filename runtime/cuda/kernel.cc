@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "protocol/artifact/cuda_kernel_abi.h"
 #include "runtime/cuda/cubin.h"
 
 namespace stoker::cuda {
@@ -47,6 +46,15 @@ Result<std::shared_ptr<const Kernel>> Kernel::Load(std::shared_ptr<const Context
                     std::to_string(most) + " of them at most.");
   }
   kernel->threads_ = *threads;
+  kernel->shared_bytes_ = ConstantOf(bytes, kCudaSharedBytesSymbol);
+  if (kernel->shared_bytes_ > 0) {
+    STOKER_TRY(kernel->most_blocks_, on.Attribute(kCuDeviceMultiprocessors));
+    STOKER_RETURN_IF_ERROR(
+        check(on.api().set_function_attribute(kernel->function_, kCuFunctionSharedBytes,
+                                              static_cast<int>(kernel->shared_bytes_)),
+              "cuFuncSetAttribute of " + std::to_string(kernel->shared_bytes_) +
+                  " bytes of shared memory a block"));
+  }
   return std::shared_ptr<const Kernel>(std::move(kernel));
 }
 

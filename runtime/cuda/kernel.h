@@ -1,9 +1,12 @@
 // Kernel: one compiled function, loaded from the bytes of a cubin.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 
+#include "protocol/artifact/cuda_kernel_abi.h"
 #include "protocol/base/digest.h"
 #include "protocol/base/result.h"
 #include "runtime/cuda/driver/context.h"
@@ -24,7 +27,12 @@ class Kernel final : public LoadedKernel {
   ~Kernel() override;
 
   CuFunction function() const { return function_; }
-  unsigned threads() const { return threads_; }  // Of a block.
+  unsigned threads() const { return threads_; }            // Of a block.
+  unsigned shared_bytes() const { return shared_bytes_; }  // Dynamic ones, of a block.
+  // Of a launch that its schedule gives so many.
+  unsigned BlocksOf(std::int64_t blocks) const {
+    return static_cast<unsigned>(std::min(blocks, most_blocks_));
+  }
 
  private:
   explicit Kernel(std::shared_ptr<const Context> context) : context_(std::move(context)) {}
@@ -33,6 +41,8 @@ class Kernel final : public LoadedKernel {
   CuModule module_ = nullptr;
   CuFunction function_ = nullptr;
   unsigned threads_ = 0;
+  unsigned shared_bytes_ = 0;
+  std::int64_t most_blocks_ = kMaxCudaBlocks;
 };
 
 }  // namespace stoker::cuda

@@ -64,8 +64,9 @@ void LaunchList::Add(const SizedLaunch& launch, const AddressLayout& layout, con
                      const KernelReads& reads) {
   Entry& entry = entries_.emplace_back();
   entry.function = kernel.function();
-  entry.blocks = static_cast<unsigned>(launch.tasks);
+  entry.blocks = kernel.BlocksOf(launch.tasks);
   entry.threads = kernel.threads();
+  entry.shared_bytes = kernel.shared_bytes();
   entry.first_operand = operands_.size();
   entry.operands = launch.buffers.size();
   entry.first_dim = dims_.size();

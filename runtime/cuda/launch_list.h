@@ -43,6 +43,7 @@ class LaunchList final : public stoker::LaunchList {
     CuFunction function = nullptr;
     unsigned blocks = 0;  // 0: there is nothing to do.
     unsigned threads = 0;
+    unsigned shared_bytes = 0;
     std::size_t first_operand = 0;
     std::size_t operands = 0;
     std::size_t first_dim = 0;

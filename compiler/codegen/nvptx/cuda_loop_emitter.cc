@@ -127,12 +127,13 @@ std::vector<VectorBody> CudaLoopEmitter::Evaluate(const Stage& stage,
   for (const Slot& slot : slots) {
     VectorBody& body = bodies.emplace_back(emitter_, stage.body, &row_sums_,
                                            &hidden_errors_.Of(stage), &formulas_);
-    body.Evaluate(slot.lanes, [&](const BodyInstr& instr) -> LaneValue {
+    const auto input = [&](const BodyInstr& instr) -> LaneValue {
       const auto result = results_.find(instr.input);
       if (result != results_.end()) return result->second;
       const std::vector<LaneValue>& kept = kept_.at(instr.input);
       return kept.size() == 1 ? kept[0] : kept[static_cast<std::size_t>(slot.number)];
-    });
+    };
+    body.Evaluate(slot.lanes, input, [&](const BodyInstr& load) { return Staged(load, slot); });
     for (const Temporary& temporary : stage.temporaries) {
       std::vector<LaneValue>& kept = kept_[temporary.id];
       if (slot.number == 0) kept.clear();

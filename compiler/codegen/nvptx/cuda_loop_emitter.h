@@ -56,6 +56,9 @@ class CudaLoopEmitter {
   llvm::Value* Below(llvm::Value* x, llvm::Value* limit, std::optional<std::int64_t> most);
   static std::optional<std::int64_t> KnownOf(const llvm::Value* value);
 
+  // What a slot loads, where it lies in shared memory; without a value: it does not.
+  virtual LaneValue Staged(const BodyInstr&, const Slot&) { return {}; }
+
   // The bodies of some slots, and what they keep for later stages.
   std::vector<VectorBody> Evaluate(const Stage& stage, const std::vector<Slot>& slots);
 

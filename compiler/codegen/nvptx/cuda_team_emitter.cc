@@ -8,15 +8,27 @@ void CudaTeamEmitter::EmitBlock() {
   FindPlace(emitter_.ThreadIndex());
   const std::int64_t teams = TeamsOfBlock();
   llvm::Value* number = emitter_.Add(emitter_.Mul(emitter_.BlockIndex(), Constant(teams)), team_);
-  const std::vector<int> outer = OuterDims();
-  const Values extents = ExtentsOf(outer);
-  llvm::Value* count = Over(ProductOf(extents), teams_.points);
+  ForPoints(number, Over(ProductOf(ExtentsOf(OuterDims())), teams_.points), [&](llvm::Value* own) {
+    SetPoints(own);
+    for (const Stage& stage : func_.stages) {
+      EmitStage(stage);
+      AfterStage(stage);
+    }
+  });
+}
+
+void CudaTeamEmitter::ForPoints(llvm::Value* number, llvm::Value* count, PointsFn body) {
   const std::optional<std::int64_t> known = KnownOf(count);
-  has_points_ = known && *known % teams == 0 ? nullptr : b().CreateICmpSLT(number, count);
+  const bool is_whole = known && *known % TeamsOfBlock() == 0;
+  has_points_ = is_whole ? nullptr : b().CreateICmpSLT(number, count);
   // Teams without points do the first ones' work beside the others, and store nothing.
-  llvm::Value* flat = emitter_.Mul(OrZero(has_points_, number), Constant(teams_.points));
-  SetIndices(outer, emitter_.Unflatten(flat, extents));
-  for (const Stage& stage : func_.stages) EmitStage(stage);
+  body(OrZero(has_points_, number));
+}
+
+void CudaTeamEmitter::SetPoints(llvm::Value* number) {
+  const std::vector<int> outer = OuterDims();
+  llvm::Value* flat = emitter_.Mul(number, Constant(teams_.points));
+  SetIndices(outer, emitter_.Unflatten(flat, ExtentsOf(outer)));
 }
 
 void CudaTeamEmitter::EmitStage(const Stage& stage) {

@@ -31,12 +31,19 @@ class CudaTeamEmitter : public CudaLoopEmitter {
 
   // Sets member_ and team_.
   virtual void FindPlace(llvm::Value* thread) = 0;
+  // body(number) for each of `count` that is this team's, of which the first is `number`: that one,
+  // if it is one.
+  using PointsFn = llvm::function_ref<void(llvm::Value* number)>;
+  virtual void ForPoints(llvm::Value* number, llvm::Value* count, PointsFn body);
+  virtual void AfterStage(const Stage&) {}
   virtual void EmitLoops(const Stage& stage, const Loops& loops, Values& states) {
     Stream(stage, loops, states);
   }
   // The states of all members as one, in each of them.
   virtual void Combine(Values& states) = 0;
 
+  // The indices of the outer dims at a team's point, or vector of points.
+  void SetPoints(llvm::Value* number);
   void Stream(const Stage& stage, const Loops& loops, Values& states);
   // Slots (first + s) * members + member for each s below `slots`; `all_inside`: each of them is
   // one of the loops'.

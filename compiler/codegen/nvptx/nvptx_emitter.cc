@@ -12,6 +12,8 @@
 namespace stoker::codegen {
 namespace {
 
+constexpr unsigned kGlobalSpace = 1;
+constexpr unsigned kSharedSpace = 3;
 constexpr std::uint64_t kSharedAlignment = 16;
 constexpr std::int64_t kLanes = 32;  // Of a warp.
 
@@ -67,6 +69,11 @@ llvm::Value* NvptxEmitter::BlockIndex() {
                         b().getInt64Ty());
 }
 
+llvm::Value* NvptxEmitter::BlockCount() {
+  return b().CreateZExt(b().CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, {}),
+                        b().getInt64Ty());
+}
+
 Values NvptxEmitter::Unflatten(llvm::Value* flat, llvm::ArrayRef<llvm::Value*> extents) {
   constexpr std::int64_t kMaxNarrow = std::numeric_limits<std::int32_t>::max();
   std::int64_t points = 1;
@@ -112,6 +119,13 @@ void NvptxEmitter::Barrier() {
   CallIntrinsic("llvm.nvvm.barrier.cta.sync.aligned.all", {b().getInt32(0)});
 }
 
+void NvptxEmitter::Barrier(llvm::Value* team, std::int64_t threads) {
+  // The first barrier is the block's.
+  llvm::Value* number = b().CreateAdd(b().CreateTrunc(team, b().getInt32Ty()), b().getInt32(1));
+  CallIntrinsic("llvm.nvvm.barrier.cta.sync.aligned.count",
+                {number, b().getInt32(static_cast<std::uint32_t>(threads))});
+}
+
 llvm::Value* NvptxEmitter::FromLane(llvm::Value* value, int mask) {
   llvm::Type* type = value->getType();
   llvm::Type* i32 = b().getInt32Ty();
@@ -138,7 +152,6 @@ llvm::Value* NvptxEmitter::FromLane(llvm::Value* value, int mask) {
 // By what CUDA's assert() calls (CUDA C++ Programming Guide, assertion), which the driver has. One
 // thread of a warp says it.
 void NvptxEmitter::Require(llvm::Value* lanes, const std::string& message) {
-  constexpr unsigned kGlobalSpace = 1;
   llvm::Type* pointer = b().getPtrTy();
   const llvm::FunctionCallee fail =
       module().getOrInsertFunction("__assertfail", b().getVoidTy(), pointer, pointer,
@@ -162,7 +175,6 @@ void NvptxEmitter::Require(llvm::Value* lanes, const std::string& message) {
 }
 
 llvm::Value* NvptxEmitter::Shared(std::int64_t bytes) {
-  constexpr unsigned kSharedSpace = 3;
   llvm::Type* type = llvm::ArrayType::get(b().getInt8Ty(), static_cast<std::uint64_t>(bytes));
   auto* memory =
       new llvm::GlobalVariable(module(), type, /*isConstant=*/false,
@@ -171,6 +183,38 @@ llvm::Value* NvptxEmitter::Shared(std::int64_t bytes) {
   memory->setAlignment(llvm::Align(kSharedAlignment));
   return memory;
 }
+
+llvm::Value* NvptxEmitter::InTurn(llvm::Value* x, llvm::Value* turn) {
+  llvm::Value* nothing = b().CreateAShr(turn, 31);
+  return b().CreateZExt(b().CreateAdd(b().CreateTrunc(x, b().getInt32Ty()), nothing), x->getType());
+}
+
+llvm::Value* NvptxEmitter::DynamicShared(std::int64_t bytes) {
+  if (dynamic_shared_ != nullptr) return dynamic_shared_;
+  constexpr unsigned kConstantSpace = 4;
+  llvm::Type* i32 = b().getInt32Ty();
+  auto* size = new llvm::GlobalVariable(
+      module(), i32, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+      llvm::ConstantInt::get(i32, static_cast<std::uint64_t>(bytes)), kCudaSharedBytesSymbol,
+      nullptr, llvm::GlobalValue::NotThreadLocal, kConstantSpace);
+  size->setAlignment(llvm::Align(4));
+  auto* memory = new llvm::GlobalVariable(module(), llvm::ArrayType::get(b().getInt8Ty(), 0),
+                                          /*isConstant=*/false, llvm::GlobalValue::ExternalLinkage,
+                                          nullptr, "dynamic_shared", nullptr,
+                                          llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+  memory->setAlignment(llvm::Align(kSharedAlignment));
+  dynamic_shared_ = memory;
+  return dynamic_shared_;
+}
+
+void NvptxEmitter::CopyToShared(llvm::Value* to, llvm::Value* from, llvm::Value* condition) {
+  llvm::Type* global = llvm::PointerType::get(b().getContext(), kGlobalSpace);
+  llvm::Value* bytes = b().CreateSelect(condition, b().getInt32(16), b().getInt32(0));
+  CallIntrinsic("llvm.nvvm.cp.async.cg.shared.global.16.s",
+                {to, b().CreateAddrSpaceCast(from, global), bytes});
+}
+
+void NvptxEmitter::AwaitCopies() { CallIntrinsic("llvm.nvvm.cp.async.wait.all", {}); }
 
 void NvptxEmitter::StoreShared(llvm::Value* base, llvm::Value* index, llvm::Value* value) {
   if (value->getType()->isIntOrIntVectorTy(1)) {
@@ -247,13 +291,31 @@ llvm::Value* NvptxEmitter::RoundToBF16InHardware(llvm::Value* value) {
   return b().CreateBitCast(rounded, VectorOf(b().getInt16Ty(), width));
 }
 
-// As the upper one of two, the lower one of which is 0: the bits of an f32.
+// The upper one of two has the bits of an f32 once the lower one is 0: two at a time, and what is
+// left over beside a 0.
 llvm::Value* NvptxEmitter::RoundLikeBF16InHardware(llvm::Value* value) {
-  return OfEachLane(value, [&](llvm::Value* lane) {
-    llvm::Value* zero = llvm::ConstantFP::get(lane->getType(), 0);
-    llvm::Value* pair = b().CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {lane, zero});
-    return b().CreateBitCast(pair, lane->getType());
-  });
+  const int width = WidthOf(value);
+  llvm::Type* f32 = b().getFloatTy();
+  const auto pair_of = [&](llvm::Value* upper, llvm::Value* lower) {
+    return b().CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {upper, lower});
+  };
+  if (width == 1) {
+    return b().CreateBitCast(pair_of(value, llvm::ConstantFP::get(f32, 0)), f32);
+  }
+  llvm::Value* result = llvm::PoisonValue::get(value->getType());
+  for (int i = 0; i < width; i += 2) {
+    const auto lane = [&](int number) {
+      return b().CreateExtractElement(value, static_cast<std::uint64_t>(number));
+    };
+    const auto put = [&](llvm::Value* bits, int number) {
+      result = b().CreateInsertElement(result, b().CreateBitCast(bits, f32),
+                                       static_cast<std::uint64_t>(number));
+    };
+    llvm::Value* pair = b().CreateBitCast(pair_of(lane(i + 1), lane(i)), b().getInt32Ty());
+    put(b().CreateShl(pair, 16), i);
+    put(b().CreateAnd(pair, 0xffff0000), i + 1);
+  }
+  return result;
 }
 
 llvm::Value* NvptxEmitter::ScaleInHardware(llvm::Value*, llvm::Value*) { return nullptr; }

@@ -17,6 +17,7 @@ class NvptxEmitter final : public KernelEmitter {
   // i64.
   llvm::Value* ThreadIndex();
   llvm::Value* BlockIndex();
+  llvm::Value* BlockCount();
 
   // Row-major indices of `flat`, in 32 bits where these extents fit.
   Values Unflatten(llvm::Value* flat, llvm::ArrayRef<llvm::Value*> extents);
@@ -26,12 +27,27 @@ class NvptxEmitter final : public KernelEmitter {
   void ForEitherAlignment(const std::vector<std::uint32_t>& operands,
                           llvm::function_ref<void()> body);
 
+  // Whether vectors are accessed at once here.
+  bool is_aligned() const { return is_aligned_; }
+
   // Of the whole block.
   void Barrier();
+  // Of the `threads` of a team, which are whole warps, and whose number is below kMostTeams.
+  void Barrier(llvm::Value* team, std::int64_t threads);
   // `value` of the lane of this warp whose number differs in the bits of `mask`. Any lane type.
   llvm::Value* FromLane(llvm::Value* value, int mask);
   // So many bytes of shared memory, aligned to 16.
   llvm::Value* Shared(std::int64_t bytes);
+  // x, as a number that to LLVM and ptxas may be another one in each turn of a loop, whose number
+  // is an i32 that is never negative, as they do not know; x fits 32 bits itself. What is made of
+  // it is computed where it is needed, rather than kept in registers of its own.
+  llvm::Value* InTurn(llvm::Value* x, llvm::Value* turn);
+  // The start of so many bytes that a block is given when it is launched.
+  llvm::Value* DynamicShared(std::int64_t bytes);
+  // What an access moves, from an operand to shared memory, by the copy engine: there when the
+  // thread that asked has awaited it. Where `condition` does not hold, nothing is read.
+  void CopyToShared(llvm::Value* to, llvm::Value* from, llvm::Value* condition);
+  void AwaitCopies();
   // Lanes in registers' form at element `index` of shared memory.
   void StoreShared(llvm::Value* base, llvm::Value* index, llvm::Value* value);
   llvm::Value* LoadShared(llvm::Value* base, llvm::Value* index, llvm::Type* type);
@@ -69,6 +85,7 @@ class NvptxEmitter final : public KernelEmitter {
   int access_bytes_;
   bool keeps_loads_;
   bool is_aligned_ = false;
+  llvm::Value* dynamic_shared_ = nullptr;
 };
 
 }  // namespace stoker::codegen

@@ -88,7 +88,8 @@ std::string HowText(const PointSchedule& points) {
 
 std::string HowText(const RowSchedule& rows) {
   return "rows, " + std::to_string(rows.team) + " threads a row, " + std::to_string(rows.vectors) +
-         (rows.kept ? " vectors a thread kept in registers" : " vectors in flight");
+         (rows.kept ? " vectors a thread kept in registers" : " vectors in flight") +
+         (rows.standing ? ", one row after the other" : "");
 }
 
 std::string HowText(const ColumnSchedule& columns) {

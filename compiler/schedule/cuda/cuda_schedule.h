@@ -31,6 +31,10 @@ struct RowSchedule {
   int team = 1;       // A power of 2; from 32 on, whole warps.
   int vectors = 1;    // Of a thread: of a whole row if it is kept, otherwise in flight at a time.
   bool kept = false;  // Temporaries are kept in registers from stage to stage; there are none else.
+  // There is no more than a block for each SM, whose teams take rows in turn. What the next row is
+  // loaded from is copied to shared memory meanwhile, and what is the same for all rows lies there:
+  // see standing_rows.h, and cuda_kernel_abi.h.
+  bool standing = false;
 };
 
 // Every inner dim is reduced, and the last outer one is contiguous: the vectors lie along it.

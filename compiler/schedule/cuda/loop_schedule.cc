@@ -7,6 +7,7 @@
 
 #include "compiler/schedule/cuda/loop_cost.h"
 #include "compiler/schedule/cuda/loop_form.h"
+#include "compiler/schedule/cuda/standing_rows.h"
 #include "compiler/schedule/loops/dim_table.h"
 #include "compiler/schedule/loops/loop_rewrites.h"
 #include "protocol/graph/op_table.h"
@@ -16,6 +17,8 @@ namespace {
 
 // What is not known when a kernel is compiled is taken to be as large as this.
 constexpr std::int64_t kUnknownExtent = 4096;
+// They are counted in 32 bits, and one step beyond.
+constexpr std::int64_t kMaxStandingRows = std::int64_t{1} << 30;
 // Terms that a thread adds one after the other in a kept row: see NUMERICS.md.
 constexpr std::int64_t kMaxChain = 16;
 
@@ -243,6 +246,83 @@ std::optional<RowSchedule> KeptRow(const LoopFunc& func, const GpuMachine& machi
   return best;
 }
 
+// Bytes that a row moves to and from memory, for each of its elements.
+int MovedBytes(const LoopFunc& func) {
+  std::vector<Access> moved;
+  int bytes = 0;
+  const auto add = [&](const Access& access) {
+    const bool of_row = std::ranges::any_of(
+        access.index.terms, [&](const IndexTerm& term) { return term.dim < func.num_outer; });
+    if (!of_row || std::ranges::find(moved, access) != moved.end()) return;
+    moved.push_back(access);
+    bytes += SizeInBytes(access.dtype);
+  };
+  for (const Stage& stage : func.stages) {
+    if (stage.loops.empty()) continue;
+    for (const BodyInstr& instr : stage.body.instrs) {
+      if (instr.op == BodyOp::kLoad) add(instr.access);
+    }
+    for (const Store& store : stage.stores) add(store.access);
+  }
+  return bytes;
+}
+
+// A block for each SM: as many teams as have the registers.
+std::optional<ScheduledLoop> StandingRow(LoopFunc func, const GpuMachine& machine) {
+  KeepLoads(func);
+  const int width = VectorWidth(func, VectorDim(func, LoopForm::kRows), machine);
+  const GpuBlockLimits& blocks = machine.blocks;
+  const std::optional<std::int64_t> elements = RowElements(func);
+  const SymDim rows = OuterPoints(func);
+  const int kept = blocks.standing_elements;
+  if (!elements || !HasOneSpace(func) || *elements % kept != 0 || kept % width != 0) {
+    return std::nullopt;
+  }
+  if (!rows.IsConstant() || rows.constant() > kMaxStandingRows) return std::nullopt;
+  const std::int64_t team = *elements / kept;
+  if (team < machine.warp_size || team != PowerUpTo(team)) return std::nullopt;
+  const RowSchedule how{static_cast<int>(team), kept / width, true, true};
+  const int registers = blocks.standing_registers + std::max(1, LiveRegisters(func)) * kept;
+  std::int64_t teams = std::min<std::int64_t>(machine.registers_per_sm / (registers * team),
+                                              machine.max_threads_per_block / team);
+  if (team > machine.warp_size) teams = std::min<std::int64_t>(teams, blocks.barriers);
+  const auto threads = [&] { return static_cast<int>(teams * team); };
+  // Beside what is staged lies what warps exchange.
+  const auto has_memory = [&] {
+    const auto staged = StandingRowsOf(func, how, width, threads(), machine);
+    return staged && staged->bytes + 8 * threads() <= machine.shared_bytes_per_block;
+  };
+  while (threads() >= blocks.standing_threads && !has_memory()) --teams;
+  if (threads() < blocks.standing_threads) return std::nullopt;
+  const ThreadPart part = PartOfRows(func, width, how);
+  // What lies in shared memory has no places to keep, and the bound of the rest is not reached.
+  if (LiveValues(func, part) > MostRegisters(threads(), machine) + machine.blocks.index_registers ||
+      EmittedOperations(func, part) > 2 * blocks.kernel_operations) {
+    return std::nullopt;
+  }
+  ScheduledLoop loop{std::move(func), {}};
+  loop.schedule.threads = threads();
+  loop.schedule.width = width;
+  loop.schedule.blocks_per_sm = 1;
+  loop.schedule.how = how;
+  loop.schedule.grid = SymDim::CeilDiv(rows, teams);
+  return loop;
+}
+
+// Where there are many rows whose arithmetic takes longer than memory does.
+bool WantsToStand(const ScheduledLoop& loop, const GpuMachine& machine) {
+  const auto& how = std::get<RowSchedule>(loop.schedule.how);
+  const std::int64_t rows = OuterPoints(loop.func).constant();
+  const std::int64_t teams =
+      std::int64_t{loop.schedule.threads / how.team} * machine.blocks.multiprocessors;
+  if (rows < machine.blocks.standing_rows * teams) return false;
+  const std::int64_t operations =
+      EmittedOperations(loop.func, PartOfRows(loop.func, loop.schedule.width, how));
+  const std::int64_t bytes =
+      std::int64_t{MovedBytes(loop.func)} * loop.schedule.width * how.vectors;
+  return operations >= machine.blocks.standing_operations * bytes;
+}
+
 Result<ScheduledLoop> StreamedRows(LoopFunc func, const GpuMachine& machine) {
   STOKER_RETURN_IF_ERROR(KeepNothing(func, LoopForm::kRows, machine));
   int width = VectorWidth(func, VectorDim(func, LoopForm::kRows), machine);
@@ -313,8 +393,11 @@ Result<ScheduledLoop> ScheduleLoop(LoopFunc func, const GpuMachine& machine) {
   switch (form) {
     case LoopForm::kPoints:
       return BestPoints(std::move(func), 0, machine);
-    case LoopForm::kRows:
+    case LoopForm::kRows: {
+      auto standing = StandingRow(func, machine);
+      if (standing && WantsToStand(*standing, machine)) return *std::move(standing);
       return BestRows(std::move(func), machine, machine.blocks.row_elements);
+    }
     case LoopForm::kColumns:
       return Columns(std::move(func), machine, machine.blocks.column_team);
   }
@@ -349,6 +432,7 @@ std::vector<ScheduledLoop> OtherLoopSchedules(const LoopFunc& algorithm,
   } else if (*form == LoopForm::kRows) {
     for (const int elements : {8, 16, 32, 64}) add(BestRows(func, machine, elements));
     add(StreamedRows(func, machine));
+    if (auto standing = StandingRow(func, machine)) loops.push_back(*std::move(standing));
   } else {
     for (const int team : {1, 8, 32}) add(Columns(func, machine, team));
   }

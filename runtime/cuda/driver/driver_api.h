@@ -37,6 +37,8 @@ inline constexpr int kCuUnsupportedImage = 222;
 
 // CUfunction_attribute, CUdevice_attribute.
 inline constexpr int kCuFunctionMaxThreads = 0;
+inline constexpr int kCuFunctionSharedBytes = 8;  // Dynamic ones, at most.
+inline constexpr int kCuDeviceMultiprocessors = 16;
 inline constexpr int kCuDeviceComputeMajor = 75;
 inline constexpr int kCuDeviceComputeMinor = 76;
 inline constexpr int kCuDeviceMemoryPools = 115;
@@ -93,50 +95,51 @@ struct CuKernelNode {
 };
 
 // X(member, symbol, parameters): all return a CUresult.
-#define STOKER_CUDA_DRIVER_API(X)                                                                \
-  X(init, "cuInit", (unsigned flags))                                                            \
-  X(driver_version, "cuDriverGetVersion", (int* version))                                        \
-  X(error_name, "cuGetErrorName", (int error, const char** name))                                \
-  X(error_text, "cuGetErrorString", (int error, const char** text))                              \
-  X(device_count, "cuDeviceGetCount", (int* count))                                              \
-  X(device, "cuDeviceGet", (int* device, int ordinal))                                           \
-  X(device_attribute, "cuDeviceGetAttribute", (int* value, int attribute, int device))           \
-  X(device_name, "cuDeviceGetName", (char* name, int size, int device))                          \
-  X(retain_context, "cuDevicePrimaryCtxRetain", (CuContext * context, int device))               \
-  X(release_context, "cuDevicePrimaryCtxRelease_v2", (int device))                               \
-  X(current_context, "cuCtxGetCurrent", (CuContext * context))                                   \
-  X(push_context, "cuCtxPushCurrent_v2", (CuContext context))                                    \
-  X(pop_context, "cuCtxPopCurrent_v2", (CuContext * context))                                    \
-  X(load_module, "cuModuleLoadData", (CuModule * module, const void* image))                     \
-  X(unload_module, "cuModuleUnload", (CuModule module))                                          \
-  X(function, "cuModuleGetFunction", (CuFunction * function, CuModule module, const char* name)) \
-  X(function_attribute, "cuFuncGetAttribute", (int* value, int attribute, CuFunction function))  \
-  X(launch, "cuLaunchKernel",                                                                    \
-    (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,   \
-     unsigned block_y, unsigned block_z, unsigned shared_bytes, CuStream stream,                 \
-     void** parameters, void** extra))                                                           \
-  X(create_stream, "cuStreamCreate", (CuStream * stream, unsigned flags))                        \
-  X(destroy_stream, "cuStreamDestroy_v2", (CuStream stream))                                     \
-  X(wait_stream, "cuStreamSynchronize", (CuStream stream))                                       \
-  X(allocate, "cuMemAlloc_v2", (CuPointer * pointer, std::size_t bytes))                         \
-  X(free, "cuMemFree_v2", (CuPointer pointer))                                                   \
-  X(create_pool, "cuMemPoolCreate", (CuPool * pool, const CuPoolProperties* properties))         \
-  X(set_pool_attribute, "cuMemPoolSetAttribute", (CuPool pool, int attribute, void* value))      \
-  X(destroy_pool, "cuMemPoolDestroy", (CuPool pool))                                             \
-  X(allocate_from_pool, "cuMemAllocFromPoolAsync",                                               \
-    (CuPointer * pointer, std::size_t bytes, CuPool pool, CuStream stream))                      \
-  X(free_async, "cuMemFreeAsync", (CuPointer pointer, CuStream stream))                          \
-  X(copy_in, "cuMemcpyHtoDAsync_v2",                                                             \
-    (CuPointer to, const void* from, std::size_t bytes, CuStream stream))                        \
-  X(copy_out, "cuMemcpyDtoHAsync_v2",                                                            \
-    (void* to, CuPointer from, std::size_t bytes, CuStream stream))                              \
-  X(copy, "cuMemcpyDtoDAsync_v2",                                                                \
-    (CuPointer to, CuPointer from, std::size_t bytes, CuStream stream))                          \
-  X(fill, "cuMemsetD8Async",                                                                     \
-    (CuPointer to, unsigned char byte, std::size_t bytes, CuStream stream))                      \
-  X(create_event, "cuEventCreate", (CuEvent * event, unsigned flags))                            \
-  X(destroy_event, "cuEventDestroy_v2", (CuEvent event))                                         \
-  X(record_event, "cuEventRecord", (CuEvent event, CuStream stream))                             \
+#define STOKER_CUDA_DRIVER_API(X)                                                                  \
+  X(init, "cuInit", (unsigned flags))                                                              \
+  X(driver_version, "cuDriverGetVersion", (int* version))                                          \
+  X(error_name, "cuGetErrorName", (int error, const char** name))                                  \
+  X(error_text, "cuGetErrorString", (int error, const char** text))                                \
+  X(device_count, "cuDeviceGetCount", (int* count))                                                \
+  X(device, "cuDeviceGet", (int* device, int ordinal))                                             \
+  X(device_attribute, "cuDeviceGetAttribute", (int* value, int attribute, int device))             \
+  X(device_name, "cuDeviceGetName", (char* name, int size, int device))                            \
+  X(retain_context, "cuDevicePrimaryCtxRetain", (CuContext * context, int device))                 \
+  X(release_context, "cuDevicePrimaryCtxRelease_v2", (int device))                                 \
+  X(current_context, "cuCtxGetCurrent", (CuContext * context))                                     \
+  X(push_context, "cuCtxPushCurrent_v2", (CuContext context))                                      \
+  X(pop_context, "cuCtxPopCurrent_v2", (CuContext * context))                                      \
+  X(load_module, "cuModuleLoadData", (CuModule * module, const void* image))                       \
+  X(unload_module, "cuModuleUnload", (CuModule module))                                            \
+  X(function, "cuModuleGetFunction", (CuFunction * function, CuModule module, const char* name))   \
+  X(function_attribute, "cuFuncGetAttribute", (int* value, int attribute, CuFunction function))    \
+  X(set_function_attribute, "cuFuncSetAttribute", (CuFunction function, int attribute, int value)) \
+  X(launch, "cuLaunchKernel",                                                                      \
+    (CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,     \
+     unsigned block_y, unsigned block_z, unsigned shared_bytes, CuStream stream,                   \
+     void** parameters, void** extra))                                                             \
+  X(create_stream, "cuStreamCreate", (CuStream * stream, unsigned flags))                          \
+  X(destroy_stream, "cuStreamDestroy_v2", (CuStream stream))                                       \
+  X(wait_stream, "cuStreamSynchronize", (CuStream stream))                                         \
+  X(allocate, "cuMemAlloc_v2", (CuPointer * pointer, std::size_t bytes))                           \
+  X(free, "cuMemFree_v2", (CuPointer pointer))                                                     \
+  X(create_pool, "cuMemPoolCreate", (CuPool * pool, const CuPoolProperties* properties))           \
+  X(set_pool_attribute, "cuMemPoolSetAttribute", (CuPool pool, int attribute, void* value))        \
+  X(destroy_pool, "cuMemPoolDestroy", (CuPool pool))                                               \
+  X(allocate_from_pool, "cuMemAllocFromPoolAsync",                                                 \
+    (CuPointer * pointer, std::size_t bytes, CuPool pool, CuStream stream))                        \
+  X(free_async, "cuMemFreeAsync", (CuPointer pointer, CuStream stream))                            \
+  X(copy_in, "cuMemcpyHtoDAsync_v2",                                                               \
+    (CuPointer to, const void* from, std::size_t bytes, CuStream stream))                          \
+  X(copy_out, "cuMemcpyDtoHAsync_v2",                                                              \
+    (void* to, CuPointer from, std::size_t bytes, CuStream stream))                                \
+  X(copy, "cuMemcpyDtoDAsync_v2",                                                                  \
+    (CuPointer to, CuPointer from, std::size_t bytes, CuStream stream))                            \
+  X(fill, "cuMemsetD8Async",                                                                       \
+    (CuPointer to, unsigned char byte, std::size_t bytes, CuStream stream))                        \
+  X(create_event, "cuEventCreate", (CuEvent * event, unsigned flags))                              \
+  X(destroy_event, "cuEventDestroy_v2", (CuEvent event))                                           \
+  X(record_event, "cuEventRecord", (CuEvent event, CuStream stream))                               \
   X(elapsed_ms, "cuEventElapsedTime", (float* milliseconds, CuEvent from, CuEvent to))
 
 // What drivers have from CUDA 11.3, 11.8 or 12.0 on, under these names for good; null before.

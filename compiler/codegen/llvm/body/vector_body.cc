@@ -254,7 +254,7 @@ void StoreAt(KernelEmitter& emitter, const Access& access, const Lanes& lanes,
   }
 }
 
-void VectorBody::Evaluate(const Lanes& lanes, InputFn input) {
+void VectorBody::Evaluate(const Lanes& lanes, InputFn input, StagedFn staged) {
   lanes_ = lanes;
   values_.clear();
   llvm::IRBuilder<>& b = emitter_.b();
@@ -292,7 +292,12 @@ void VectorBody::Evaluate(const Lanes& lanes, InputFn input) {
             body_.instrs.begin(), body_.instrs.begin() + static_cast<std::ptrdiff_t>(i),
             [&](const BodyInstr& other) { return SameLoad(other, instr); });
         const auto at = static_cast<std::size_t>(same - body_.instrs.begin());
-        result = at < i ? values_[at] : Load(instr);
+        if (at < i) {
+          result = values_[at];
+        } else {
+          if (staged) result = staged(instr);
+          if (result.value == nullptr) result = Load(instr);
+        }
         break;
       }
       case BodyOp::kPointwise:

@@ -29,6 +29,9 @@ struct LaneValue {
 
 // The value of a kInput instruction.
 using InputFn = llvm::function_ref<LaneValue(const BodyInstr&)>;
+// The value of a kLoad instruction that lies elsewhere than in its operand; without a value: it
+// does not.
+using StagedFn = llvm::function_ref<LaneValue(const BodyInstr&)>;
 
 class VectorBody {
  public:
@@ -44,8 +47,8 @@ class VectorBody {
         hidden_errors_(hidden_errors),
         formulas_(formulas) {}
 
-  // Evaluates every instruction at `lanes`.
-  void Evaluate(const Lanes& lanes, InputFn input);
+  // Evaluates every instruction at `lanes`. `staged`: null where nothing is.
+  void Evaluate(const Lanes& lanes, InputFn input, StagedFn staged = nullptr);
   // After Evaluate: the value of an instruction, in registers' form.
   const LaneValue& value(std::uint32_t instr) const { return values_[instr]; }
   llvm::Value* Vector(std::uint32_t instr);  // Splatted to the lanes' width if it is uniform.

@@ -212,6 +212,7 @@ class Interpreter {
     };
     if (instr.pointwise == OpKind::kAdd) set(a + b);
     if (instr.pointwise == OpKind::kSubtract) set(a - b);
+    if (instr.pointwise == OpKind::kMultiply) set(a * b);
     if (instr.pointwise == OpKind::kMaximum) set(std::fmax(a, b));
     if (instr.pointwise == OpKind::kMinimum) set(std::fmin(a, b));
     if (instr.pointwise == OpKind::kNegate) set(-a);

@@ -84,6 +84,18 @@ TEST_F(DeviceTest, LoadKernel_MoreThreadsThanRegistersAllow_NamesBoth) {
               HasSubstr(" has 512 threads a block; this GPU runs 384 of them at most."));
 }
 
+TEST_F(DeviceTest, LoadKernel_MoreSharedMemoryThanABlockHas_NamesIt) {
+  const auto device = MakeDevice().value();
+  FakeModule module;
+  module.shared_bytes = FakeModule::kMostSharedBytes + 16;
+  const std::string cubin = FakeCubin(module);
+  const auto kernel = device->LoadKernel(Sha256Of(cubin), cubin);
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.error().code, ErrorCode::kDataLoss);
+  EXPECT_THAT(kernel.error().message,
+              HasSubstr("cuFuncSetAttribute of 131088 bytes of shared memory a block"));
+}
+
 TEST_F(DeviceTest, LoadKernel_DriverDoesNotReadIt_NamesItsVersion) {
   const auto device = MakeDevice().value();
   FakeModule module;

@@ -20,6 +20,7 @@ struct CUmod_st {
   stoker::cuda::FakeModule module;
   bool is_real =
       false;  // A real cubin: launches are noted with what they are given, and do nothing.
+  unsigned most_shared_bytes = 48 << 10;  // Of a launch.
 };
 struct CUfunc_st {};
 struct CUgraphNode_st {
@@ -352,7 +353,11 @@ FAKE cuDeviceGet(int* device, int ordinal) {
 
 FAKE cuDeviceGetAttribute(int* value, int attribute, int) {
   BEGIN("cuDeviceGetAttribute");
-  *value = attribute == 75 ? 9 : attribute == 115 ? state.memory_pools : 0;
+  constexpr int kMultiprocessors = 4;
+  *value = attribute == 75    ? 9
+           : attribute == 115 ? state.memory_pools
+           : attribute == 16  ? kMultiprocessors
+                              : 0;
   return 0;
 }
 
@@ -430,12 +435,24 @@ FAKE cuFuncGetAttribute(int* value, int attribute, CUfunc_st* function) {
   return 0;
 }
 
+FAKE cuFuncSetAttribute(CUfunc_st* function, int attribute, int value) {
+  BEGIN("cuFuncSetAttribute");
+  if (attribute != 8 || value > static_cast<int>(FakeModule::kMostSharedBytes))
+    return kInvalidValue;
+  reinterpret_cast<CUmod_st*>(function)->most_shared_bytes = static_cast<unsigned>(value);
+  return 0;
+}
+
 FAKE cuLaunchKernel(CUfunc_st* function, unsigned grid, unsigned, unsigned, unsigned block,
-                    unsigned, unsigned, unsigned, CUstream_st* stream, void** parameters, void**) {
+                    unsigned, unsigned, unsigned shared_bytes, CUstream_st* stream,
+                    void** parameters, void**) {
   BEGIN("cuLaunchKernel");
   IN_CONTEXT;
-  const auto [module, is_real] = *reinterpret_cast<CUmod_st*>(function);
+  const auto [module, is_real, most_shared_bytes] = *reinterpret_cast<CUmod_st*>(function);
   if (block != module.threads || grid == 0) return kInvalidValue;
+  if (shared_bytes > most_shared_bytes || (!is_real && shared_bytes != module.shared_bytes)) {
+    return kInvalidValue;
+  }
   std::vector<std::uint64_t> values;
   for (std::uint32_t i = 0; i < module.parameters; ++i) {
     values.push_back(*static_cast<const std::uint64_t*>(parameters[i]));

@@ -1,7 +1,7 @@
-// A CUDA driver over host memory, for tests: two GPUs of compute capability 9.0 whose streams do
-// nothing until somebody waits. It is a library of its own, libfake_cuda.so, loaded the way the
-// real one is; this is how tests talk to it. Of real cubins it runs nothing: it notes "launch 4x256
-// (PARAMETER ...) stream 1 gpu 0".
+// A CUDA driver over host memory, for tests: two GPUs of compute capability 9.0, of 4 SMs each,
+// whose streams do nothing until somebody waits. It is a library of its own, libfake_cuda.so,
+// loaded the way the real one is; this is how tests talk to it. Of real cubins it runs nothing: it
+// notes "launch 4x256 (PARAMETER ...) stream 1 gpu 0".
 #pragma once
 
 #include <dlfcn.h>
@@ -21,12 +21,14 @@ namespace stoker::cuda {
 // What follows the ELF header of a module that it loads.
 struct FakeModule {
   static constexpr std::uint64_t kMagic = 0x656c75646f4d6b61;
+  static constexpr std::uint32_t kMostSharedBytes = 1 << 17;
 
   std::uint64_t magic = kMagic;
   std::uint32_t threads = 128;        // Of a block.
   std::uint32_t most_threads = 1024;  // That the driver says a launch may have.
   std::uint32_t parameters = 0;
-  std::uint64_t kernel = 0;  // What `run` is given.
+  std::uint32_t shared_bytes = 0;  // Dynamic ones, of a block.
+  std::uint64_t kernel = 0;        // What `run` is given.
 };
 
 struct FakeDriver {
@@ -65,28 +67,41 @@ inline FakeDriver& Fake() {
   return *driver;
 }
 
-// A cubin as far as anybody looks: the module, and the threads of a block where real ones say them.
+// A cubin as far as anybody looks: the module, the threads of a block where real ones say them, and
+// the constant that says its dynamic shared memory, where it has some.
 inline std::string FakeCubin(const FakeModule& module) {
-  const std::string names = std::string(".names") + '\0' + ".nv.info.stoker_cuda_kernel_1" + '\0';
+  const std::string names = std::string(".names") + '\0' + ".nv.info.stoker_cuda_kernel_1" + '\0' +
+                            "stoker_cuda_shared_bytes_1" + '\0';
   const std::uint32_t info[] = {0x000c1004, module.threads, 1, 1};
+  Elf64_Sym symbol{};
+  symbol.st_name = 37;
+  symbol.st_shndx = 3;
+  Elf64_Shdr sections[4]{};
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_machine = 190;
   header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = 2;
-  Elf64_Shdr sections[2]{};
-  sections[0].sh_offset = sizeof header + sizeof module;
-  sections[0].sh_size = names.size();
+  header.e_shnum = module.shared_bytes == 0 ? 2 : 4;
+  std::string bytes(sizeof header, '\0');
+  const auto append = [&](const void* from, std::size_t size) {
+    const std::size_t at = bytes.size();
+    bytes.append(static_cast<const char*>(from), size);
+    return at;
+  };
+  append(&module, sizeof module);
+  const auto add = [&](Elf64_Shdr& section, const void* from, std::size_t size) {
+    section.sh_offset = append(from, size);
+    section.sh_size = size;
+  };
+  add(sections[0], names.data(), names.size());
   sections[1].sh_name = 7;
-  sections[1].sh_offset = sections[0].sh_offset + names.size();
-  sections[1].sh_size = sizeof info;
-  header.e_shoff = sections[1].sh_offset + sizeof info;
-  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
-  bytes.append(reinterpret_cast<const char*>(&module), sizeof module);
-  bytes += names;
-  bytes.append(reinterpret_cast<const char*>(info), sizeof info);
-  bytes.append(reinterpret_cast<const char*>(sections), sizeof sections);
+  add(sections[1], info, sizeof info);
+  sections[2].sh_type = SHT_SYMTAB;
+  add(sections[2], &symbol, sizeof symbol);
+  add(sections[3], &module.shared_bytes, sizeof module.shared_bytes);
+  header.e_shoff = append(sections, header.e_shnum * sizeof sections[0]);
+  std::memcpy(bytes.data(), &header, sizeof header);
   return bytes;
 }
 

@@ -72,6 +72,24 @@ TEST_F(QueueTest, Run_IsDoneOnceWaitReturns_InOrder) {
   EXPECT_EQ(y, (std::array<float, kBlocks>{3, 4, 5, 6}));
 }
 
+TEST_F(QueueTest, Run_KernelThatStands_HasItsMemoryAndABlockForEachSm) {
+  FakeModule module;
+  module.parameters = 2;
+  module.shared_bytes = 100'000;
+  module.kernel = static_cast<std::uint64_t>(FakeKernel::kAddOne);
+  const std::string cubin = FakeCubin(module);
+  const std::vector<std::shared_ptr<const LoadedKernel>> kernels = {
+      device_->LoadKernel(Sha256Of(cubin), cubin).value()};
+  const std::vector<SizedWork> launches = {
+      Launch(0, 9, {Buffer(BufferKind::kInput), Buffer(BufferKind::kOutput)})};
+  const auto list =
+      device_->Ready(launches, {}, {BufferKind::kArena, 0, 0, 1}, layout_, kernels).value();
+  const auto queue = Queue::Create(*device_).value();
+  ASSERT_TRUE(RunOn(*queue, *list).ok());
+  ASSERT_TRUE(queue->Wait().ok());
+  EXPECT_EQ(std::string(Fake().log()), "launch 4x128");
+}
+
 TEST_F(QueueTest, Give_Recording_IsDoneInOrderAndNotBefore) {
   const auto queue = Queue::Create(*device_).value();
   const std::array<float, kBlocks> x = {1, 2, 3, 4};

@@ -13,6 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -34,17 +35,24 @@ namespace {
 // ---- The threads of one block
 
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
-
-// What a thread waits for.
-enum class Wait { kNothing, kBarrier, kExchange, kDone };
+constexpr std::uint32_t kBarriers = 16;
+constexpr std::size_t kPlaces = 32;  // Barriers or warps of a block, at most.
 
 constexpr std::size_t kWarp = 32;
+
+// What a thread waits for: that so many have come to a barrier of the block, or to what the threads
+// of its warp give one another.
+struct Wait {
+  enum Kind { kNothing, kBarrier, kExchange, kDone } kind = kNothing;
+  std::size_t place = 0;  // Number of the barrier or the warp.
+  std::size_t threads = 0;
+};
 using Words = std::array<std::uint32_t, 6>;  // What a thread gives the others of its warp.
 
 class Block {
  public:
-  Block(int threads, std::uint32_t number)
-      : number_(number), fibers_(static_cast<std::size_t>(threads)) {
+  Block(int threads, std::int64_t blocks)
+      : blocks_(static_cast<std::uint32_t>(blocks)), fibers_(static_cast<std::size_t>(threads)) {
     stacks_bytes_ = kStackBytes * fibers_.size();
     stacks_ = static_cast<char*>(mmap(nullptr, stacks_bytes_, PROT_READ | PROT_WRITE,
                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -60,25 +68,46 @@ class Block {
     current = this;
     for (std::size_t i = 0; i < fibers_.size(); ++i) {
       Fiber& fiber = fibers_[i];
-      fiber.wait = Wait::kNothing;
+      fiber.wait = {};
+      fiber.copies.clear();
       getcontext(&fiber.context);
       fiber.context.uc_stack.ss_sp = stacks_ + i * kStackBytes;
       fiber.context.uc_stack.ss_size = kStackBytes;
       fiber.context.uc_link = &scheduler_;
       makecontext(&fiber.context, &Block::Enter, 0);
     }
-    do {
-      for (thread_ = 0; thread_ < fibers_.size(); ++thread_) {
-        STOKER_CHECK(swapcontext(&scheduler_, &fibers_[thread_].context) == 0);
-      }
-      for (const Fiber& fiber : fibers_) STOKER_CHECK(fiber.wait == fibers_[0].wait);
-    } while (fibers_[0].wait != Wait::kDone);
+    while (RunThoseThatMay()) {
+    }
+    for (const Fiber& fiber : fibers_) STOKER_CHECK(fiber.wait.kind == Wait::kDone);
   }
 
   static std::uint32_t ThreadIndex() { return static_cast<std::uint32_t>(current->thread_); }
   static std::uint32_t BlockIndex() { return current->number_; }
+  static std::uint32_t BlockCount() { return current->blocks_; }
   static std::uint32_t ActiveMask() { return 1U << current->thread_ % kWarp; }  // By itself.
-  static void Barrier(std::uint32_t) { current->Yield(Wait::kBarrier); }
+  static void Barrier(std::uint32_t number) {
+    current->Yield({Wait::kBarrier, number, current->fibers_.size()});
+  }
+  static void BarrierOfSome(std::uint32_t number, std::uint32_t threads) {
+    STOKER_CHECK(number < kBarriers);
+    current->Yield({Wait::kBarrier, number, threads});
+  }
+  // cp.async: what is copied is there when it is awaited, and not before.
+  static void CopyToShared(char* to, const char* from, std::uint32_t bytes) {
+    constexpr std::uint64_t kBytes = 16;
+    STOKER_CHECK((reinterpret_cast<std::uint64_t>(to) | reinterpret_cast<std::uint64_t>(from)) %
+                     kBytes ==
+                 0);
+    STOKER_CHECK(bytes <= kBytes);
+    std::string copied(from, bytes);
+    copied.resize(kBytes);
+    current->fibers_[current->thread_].copies.emplace_back(to, std::move(copied));
+  }
+  static void AwaitCopies() {
+    auto& copies = current->fibers_[current->thread_].copies;
+    for (const auto& [to, bytes] : copies) std::memcpy(to, bytes.data(), bytes.size());
+    copies.clear();
+  }
   static std::uint32_t Shuffle(std::uint32_t, std::uint32_t value, std::uint32_t mask,
                                std::uint32_t) {
     const int turn = current->Give({value});
@@ -130,7 +159,8 @@ class Block {
  private:
   struct Fiber {
     ucontext_t context;
-    Wait wait = Wait::kNothing;
+    Wait wait;
+    std::vector<std::pair<char*, std::string>> copies;  // That are not awaited.
     int turn = 0;
     std::array<Words, 2> given{};
   };
@@ -141,7 +171,7 @@ class Block {
     Fiber& mine = fibers_[thread_];
     mine.turn ^= 1;
     mine.given[static_cast<std::size_t>(mine.turn)] = words;
-    Yield(Wait::kExchange);
+    Yield({Wait::kExchange, thread_ / kWarp, std::min(kWarp, fibers_.size())});
     return mine.turn;
   }
   const Words& GivenBy(std::size_t lane, int turn) const {
@@ -151,7 +181,23 @@ class Block {
 
   static void Enter() {
     current->body_();
-    current->fibers_[current->thread_].wait = Wait::kDone;
+    current->fibers_[current->thread_].wait = {Wait::kDone};
+  }
+
+  // Each until it waits; false where none may run: all are done, or wait for one another.
+  bool RunThoseThatMay() {
+    std::array<std::array<std::size_t, kPlaces>, Wait::kDone> waiting{};
+    for (const Fiber& fiber : fibers_) {
+      if (fiber.wait.kind != Wait::kDone) ++waiting[fiber.wait.kind][fiber.wait.place];
+    }
+    bool any = false;
+    for (thread_ = 0; thread_ < fibers_.size(); ++thread_) {
+      const Wait wait = fibers_[thread_].wait;
+      if (wait.kind == Wait::kDone || waiting[wait.kind][wait.place] < wait.threads) continue;
+      any = true;
+      STOKER_CHECK(swapcontext(&scheduler_, &fibers_[thread_].context) == 0);
+    }
+    return any;
   }
 
   void Yield(Wait wait) {
@@ -162,7 +208,8 @@ class Block {
 
   static thread_local Block* current;
 
-  std::uint32_t number_;
+  const std::uint32_t blocks_;
+  std::uint32_t number_ = 0;
   std::vector<Fiber> fibers_;
   char* stacks_ = nullptr;
   std::size_t stacks_bytes_ = 0;
@@ -244,6 +291,20 @@ llvm::Value* CallForFour(Builder& b, llvm::CallInst* call, llvm::Value* function
   return all;
 }
 
+// Of any space.
+llvm::Value* CallWithPointers(Builder& b, llvm::CallInst* call, llvm::Value* function) {
+  std::vector<llvm::Value*> arguments;
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* argument : call->args()) {
+    if (argument->getType()->isPointerTy()) {
+      argument = b.CreateAddrSpaceCast(argument, b.getPtrTy());
+    }
+    arguments.push_back(argument);
+    types.push_back(argument->getType());
+  }
+  return b.CreateCall(llvm::FunctionType::get(call->getType(), types, false), function, arguments);
+}
+
 // The second argument is the lower half.
 llvm::Value* RoundedPair(Builder& b, llvm::CallInst* call) {
   llvm::Value* pair = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getFloatTy(), 2));
@@ -306,8 +367,20 @@ void ReplaceIntrinsics(llvm::Module& module) {
       case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x:
         target = AddressOf(b, &Block::BlockIndex);
         break;
+      case llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x:
+        target = AddressOf(b, &Block::BlockCount);
+        break;
       case llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all:
         target = AddressOf(b, &Block::Barrier);
+        break;
+      case llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_count:
+        target = AddressOf(b, &Block::BarrierOfSome);
+        break;
+      case llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16_s:
+        made = CallWithPointers(b, call, AddressOf(b, &Block::CopyToShared));
+        break;
+      case llvm::Intrinsic::nvvm_cp_async_wait_all:
+        target = AddressOf(b, &Block::AwaitCopies);
         break;
       case llvm::Intrinsic::nvvm_shfl_sync_bfly_i32:
         target = AddressOf(b, &Block::Shuffle);
@@ -415,6 +488,13 @@ void ReplaceRoundings(llvm::Module& module) {
   }
 }
 
+// Of the one that a block is given when it is launched.
+std::size_t DynamicBytes(const llvm::Module& module) {
+  const llvm::GlobalVariable* size = module.getNamedGlobal(kCudaSharedBytesSymbol);
+  STOKER_CHECK(size != nullptr);
+  return llvm::cast<llvm::ConstantInt>(size->getInitializer())->getZExtValue();
+}
+
 // Places of shared variables, which become addresses.
 void PlaceShared(llvm::Module& module, std::string& memory) {
   std::map<llvm::GlobalVariable*, std::size_t> places;
@@ -422,7 +502,10 @@ void PlaceShared(llvm::Module& module, std::string& memory) {
   for (llvm::GlobalVariable& variable : module.globals()) {
     if (variable.getAddressSpace() != 3) continue;
     places[&variable] = bytes;
-    bytes += (module.getDataLayout().getTypeAllocSize(variable.getValueType()) + 15) / 16 * 16;
+    const std::size_t size = variable.isDeclaration()
+                                 ? DynamicBytes(module)
+                                 : module.getDataLayout().getTypeAllocSize(variable.getValueType());
+    bytes += (size + 15) / 16 * 16;
   }
   memory.resize(bytes + 16);
   const auto start = (reinterpret_cast<std::uint64_t>(memory.data()) + 15) / 16 * 16;
@@ -520,7 +603,7 @@ void EmulatedKernel::Run(const std::vector<void*>& buffers, const SymBindings& s
 }
 
 void EmulatedKernel::RunBlocks(std::int64_t blocks, const std::uint64_t* parameters) const {
-  Block block(schedule_.threads, 0);
+  Block block(schedule_.threads, blocks);
   // Nothing may rely on their order: the last first.
   for (std::int64_t i = blocks; i-- > 0;) {
     std::memset(const_cast<char*>(shared_.data()), 0xff, shared_.size());
