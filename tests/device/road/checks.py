@@ -23,7 +23,7 @@ from device.road.calls import CALLS, late_capture, require, side_stream
 from device.road.compare import WIDER, compare, compiled, errors_of, full_precision, judge, tensors
 from device.road.images import IMAGES
 from device.road.sizes import cases_of_sizes, cases_of_training
-from device.road.workloads import MODELS
+from device.road.workloads import MODELS, softmax_ln
 
 DRAWS = 5
 OF_IMAGES = ("vit", "resnet50", "unet")  # Of MODELS.
@@ -329,6 +329,23 @@ def convolutions_recorded(device, mode):
     return require(mode is not None or recorded >= 1, f"{recorded} convolutions were recorded")
 
 
+def standing_rows(device, mode):
+    """Rows that blocks take in turns, of which some have one more than others: are all of them right, and those that lie at
+    no address of an access?"""
+    torch.manual_seed(6)
+    rows, columns, worst = 5301, 8192, (0.0, 0.0, "")
+    for dtype in (torch.bfloat16, torch.float16):
+        faster = compiled(softmax_ln, mode=mode)
+        for first in (0, 1):
+            memory = torch.randn(rows * columns + first, device=device).to(dtype)
+            x = memory[first:].view(rows, columns)
+            w, b = (torch.randn(columns, device=device).to(dtype) for _ in range(2))
+            found, eager = faster(x, w, b), softmax_ln(x, w, b)
+            wider = softmax_ln(x.float(), w.float(), b.float())
+            worst = max(worst, compare(found, eager, wider, dtype), key=lambda each: each[0])
+    return worst
+
+
 # ---- Running ----------------------------------------------------------------------------------------
 
 
@@ -342,6 +359,7 @@ def cases(device):
         yield f"convolutions repeat{suffix}", lambda mode=mode: convolutions_repeat(device, mode)
         if device.type == "cuda":
             yield f"convolutions recorded{suffix}", lambda mode=mode: convolutions_recorded(device, mode)
+            yield f"rows standing{suffix}", lambda mode=mode: standing_rows(device, mode)
         for rank, dtype in ((2, torch.bfloat16), (2, torch.float16), (3, torch.bfloat16)):
             yield f"convolutions fused {rank}d {str(dtype).removeprefix('torch.')}{suffix}", (
                 lambda mode=mode, rank=rank, dtype=dtype: convolutions_fused(device, mode, rank, dtype))
