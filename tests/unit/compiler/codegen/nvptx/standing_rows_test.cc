@@ -133,6 +133,27 @@ TEST(StandingRowsTest, OddAddresses_MatchInterpreter) {
   for (const DType dtype : kDTypes) CheckRows(dtype, 12, 4096, 2, 1, true);
 }
 
+bool StandsByDefault(const LoopFunc& func) {
+  const auto scheduled = ScheduleKernel(func, Hopper()).value();
+  const auto* rows = std::get_if<RowSchedule>(&std::get<CudaSchedule>(scheduled.schedule).how);
+  return rows != nullptr && rows->standing;
+}
+
+TEST(StandingRowsTest, ManyRowsOfMuchArithmetic_StandByThemselves) {
+  const auto with_functions = [](std::int64_t rows, int functions) {
+    LoopFunc func = Rows(DType::kBF16, rows, 8192, 2);
+    Stage& last = func.stages.back();
+    BodyBuilder b(last.body);
+    for (int i = 0; i < functions; ++i) {
+      last.stores[0].value = b.Op(OpKind::kErf, {last.stores[0].value});
+    }
+    return func;
+  };
+  EXPECT_TRUE(StandsByDefault(with_functions(16384, 4)));
+  EXPECT_FALSE(StandsByDefault(with_functions(16384, 0)));  // Memory takes longer.
+  EXPECT_FALSE(StandsByDefault(with_functions(1024, 4)));   // A row or two for each team.
+}
+
 // The cubin says how much shared memory a block is given, and no register is spilled.
 TEST(StandingRowsTest, Assembled_SaysWhatItNeeds) {
   const auto scheduled = Standing(Rows(DType::kBF16, 100, 8192, 2));
