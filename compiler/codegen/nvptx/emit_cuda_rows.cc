@@ -86,26 +86,21 @@ class RowEmitter final : public CudaTeamEmitter {
     if (staged == nullptr) return {};
     const int width = schedule_.width;
     if (!staged->of_row) {
-      llvm::Type* part = NvptxEmitter::VectorOf(b().getFloatTy(), kFloats);
-      llvm::Value* whole = nullptr;
-      for (std::int64_t i = 0; i < width / kFloats; ++i) {
-        llvm::Value* next =
-            emitter_.LoadShared(shared_, PartOfAll(*staged, VectorOf(slot.number), i), part);
-        whole = whole == nullptr ? next : Beside(whole, next);
-      }
-      return {whole, false};
+      llvm::Type* type = NvptxEmitter::VectorOf(b().getFloatTy(), kFloats);
+      const auto part = [&](std::int64_t i) {
+        return emitter_.LoadShared(shared_, PartOfAll(*staged, VectorOf(slot.number), i), type);
+      };
+      return {Whole(width / kFloats, part), false};
     }
-    const std::int64_t bytes = width * SizeInBytes(load.access.dtype);
-    llvm::Type* word = NvptxEmitter::VectorOf(b().getInt32Ty(), access_bytes_ / 4);
-    llvm::Value* whole = nullptr;
-    for (std::int64_t i = 0; i < bytes / access_bytes_; ++i) {
-      llvm::Value* next =
-          b().CreateAlignedLoad(word, PartOfRow(*staged, slot.number, i),
-                                llvm::Align(static_cast<std::uint64_t>(access_bytes_)));
-      whole = whole == nullptr ? next : Beside(whole, next);
-    }
-    llvm::Type* type = NvptxEmitter::VectorOf(emitter_.MemoryType(load.access.dtype), width);
-    return {emitter_.FromMemory(load.access.dtype, b().CreateBitCast(whole, type)), false};
+    const llvm::Align align(static_cast<std::uint64_t>(access_bytes_));
+    llvm::Type* words = NvptxEmitter::VectorOf(b().getInt32Ty(), access_bytes_ / 4);
+    const auto part = [&](std::int64_t i) {
+      return b().CreateAlignedLoad(words, PartOfRow(*staged, slot.number, i), align);
+    };
+    const DType dtype = load.access.dtype;
+    llvm::Value* whole = Whole(std::int64_t{width} * SizeInBytes(dtype) / access_bytes_, part);
+    llvm::Type* type = NvptxEmitter::VectorOf(emitter_.MemoryType(dtype), width);
+    return {emitter_.FromMemory(dtype, b().CreateBitCast(whole, type)), false};
   }
 
   void EmitLoops(const Stage& stage, const Loops& loops, Values& states) override {
@@ -210,12 +205,14 @@ class RowEmitter final : public CudaTeamEmitter {
     return emitter_.Add(Constant(std::int64_t{slot} * teams_.members), member_);
   }
 
-  llvm::Value* Beside(llvm::Value* x, llvm::Value* y) {
+  // One vector of one part or of two.
+  llvm::Value* Whole(std::int64_t parts, llvm::function_ref<llvm::Value*(std::int64_t)> part) {
+    llvm::Value* whole = part(0);
+    if (parts == 1) return whole;
+    STOKER_CHECK(parts == 2);
     llvm::SmallVector<int> lanes;
-    for (int i = 0; i < NvptxEmitter::WidthOf(x) + NvptxEmitter::WidthOf(y); ++i)
-      lanes.push_back(i);
-    // Of two that are as long; a power of 2 of them all.
-    return b().CreateShuffleVector(x, y, lanes);
+    for (int i = 0; i < 2 * NvptxEmitter::WidthOf(whole); ++i) lanes.push_back(i);
+    return b().CreateShuffleVector(whole, part(1), lanes);
   }
 
   // Part `part` of each vector of a row lies together, so that neighbours read neighbours; in

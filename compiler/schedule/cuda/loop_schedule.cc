@@ -251,9 +251,7 @@ int MovedBytes(const LoopFunc& func) {
   std::vector<Access> moved;
   int bytes = 0;
   const auto add = [&](const Access& access) {
-    const bool of_row = std::ranges::any_of(
-        access.index.terms, [&](const IndexTerm& term) { return term.dim < func.num_outer; });
-    if (!of_row || std::ranges::find(moved, access) != moved.end()) return;
+    if (!IsOfRow(func, access) || std::ranges::find(moved, access) != moved.end()) return;
     moved.push_back(access);
     bytes += SizeInBytes(access.dtype);
   };

@@ -17,11 +17,6 @@ bool IsContiguous(const Access& access, int dim) {
          along->coefficient == SymDim(1) && std::ranges::count(terms, dim, &IndexTerm::dim) == 1;
 }
 
-bool IsOfRow(const LoopFunc& func, const Access& access) {
-  return std::ranges::any_of(access.index.terms,
-                             [&](const IndexTerm& term) { return term.dim < func.num_outer; });
-}
-
 class Staging {
  public:
   Staging(const LoopFunc& func, int dim, std::int64_t elements, int width,
@@ -67,6 +62,11 @@ class Staging {
 };
 
 }  // namespace
+
+bool IsOfRow(const LoopFunc& func, const Access& access) {
+  return std::ranges::any_of(access.index.terms,
+                             [&](const IndexTerm& term) { return term.dim < func.num_outer; });
+}
 
 const StandingRows::Staged* StandingRows::Find(const Access& access) const {
   const auto found = std::ranges::find(staged, access, &Staged::access);

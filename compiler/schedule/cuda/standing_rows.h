@@ -27,6 +27,9 @@ struct StandingRows {
   const Staged* Find(const Access& access) const;
 };
 
+// Whether each row has elements of its own there.
+bool IsOfRow(const LoopFunc& func, const Access& access);
+
 // Of `rows.team` threads for each row. None where the elements of a row are not known, a thread has
 // not as many vectors as any other, or what a row is loaded from does not lie in whole accesses of
 // the copy engine.
