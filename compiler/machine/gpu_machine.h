@@ -58,6 +58,7 @@ struct GpuBlockLimits {
   int standing_elements = 64;
   int standing_registers = 32;
   int standing_threads = 512;
+  int sm_parts = 4;   // Each with warps and registers of its own.
   int barriers = 15;  // Of a block, beside that of all of its threads.
   // It pays for so many rows of each team, and so many operations, in units of an addition, for
   // each byte that a row moves: what memory takes no longer than.

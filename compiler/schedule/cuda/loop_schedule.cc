@@ -19,6 +19,8 @@ namespace {
 constexpr std::int64_t kUnknownExtent = 4096;
 // They are counted in 32 bits, and one step beyond.
 constexpr std::int64_t kMaxStandingRows = std::int64_t{1} << 30;
+// Registers by which the upper bound of what a thread has at a time may be above what there are.
+constexpr int kStandingSlack = 4;
 // Terms that a thread adds one after the other in a kept row: see NUMERICS.md.
 constexpr std::int64_t kMaxChain = 16;
 
@@ -290,11 +292,13 @@ std::optional<ScheduledLoop> StandingRow(LoopFunc func, const GpuMachine& machin
     const auto staged = StandingRowsOf(func, how, width, threads(), machine);
     return staged && staged->bytes + 8 * threads() <= machine.shared_bytes_per_block;
   };
-  while (threads() >= blocks.standing_threads && !has_memory()) --teams;
+  // Warps are dealt out to the parts of an SM, and registers with them: some would be nobody's.
+  const int even = machine.warp_size * blocks.sm_parts;
+  while (threads() >= blocks.standing_threads && (threads() % even != 0 || !has_memory())) --teams;
   if (threads() < blocks.standing_threads) return std::nullopt;
   const ThreadPart part = PartOfRows(func, width, how);
   // What lies in shared memory has no places to keep, and the bound of the rest is not reached.
-  if (LiveValues(func, part) > MostRegisters(threads(), machine) + machine.blocks.index_registers ||
+  if (LiveValues(func, part) > MostRegisters(threads(), machine) + kStandingSlack ||
       EmittedOperations(func, part) > 2 * blocks.kernel_operations) {
     return std::nullopt;
   }

@@ -84,11 +84,15 @@ std::optional<StandingRows> StandingRowsOf(const LoopFunc& func, const RowSchedu
   const std::int64_t elements = extent.constant();
   if (elements != std::int64_t{width} * rows.vectors * rows.team) return std::nullopt;
   Staging staging(func, dim, elements, width, machine);
+  std::vector<std::uint32_t> stored;  // Operands, by earlier stages.
   for (const Stage& stage : func.stages) {
-    if (stage.loops.empty()) continue;
     for (const BodyInstr& instr : stage.body.instrs) {
-      if (instr.op == BodyOp::kLoad && !staging.Add(instr)) return std::nullopt;
+      if (instr.op != BodyOp::kLoad || stage.loops.empty()) continue;
+      // The copy has what was there before.
+      if (std::ranges::find(stored, instr.access.operand) != stored.end() || !staging.Add(instr))
+        return std::nullopt;
     }
+    for (const Store& store : stage.stores) stored.push_back(store.access.operand);
   }
   return std::move(staging).Place(threads / rows.team);
 }

@@ -31,8 +31,8 @@ struct StandingRows {
 bool IsOfRow(const LoopFunc& func, const Access& access);
 
 // Of `rows.team` threads for each row. None where the elements of a row are not known, a thread has
-// not as many vectors as any other, or what a row is loaded from does not lie in whole accesses of
-// the copy engine.
+// not as many vectors as any other, a stage loads what an earlier one stored, or what a row is
+// loaded from does not lie in whole accesses of the copy engine.
 std::optional<StandingRows> StandingRowsOf(const LoopFunc& func, const RowSchedule& rows, int width,
                                            int threads, const GpuMachine& machine);
 
