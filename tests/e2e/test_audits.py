@@ -47,6 +47,15 @@ def test_a_job_whose_children_the_system_reaps_is_audited_too(site, way):
     assert captures(site)["audited"] == 1
 
 
+def test_parts_of_a_function_whose_graph_breaks_are_right(site):
+    cold, _ = run(site, "torch", "breaks")
+    warm, said = run(site, "torch", "breaks", STOKER_CAPTURES="audit")
+    parts = cold["traced"]
+    assert parts == 5 and warm["result"] == cold["result"] == [16.0] * 4
+    assert warm["counters"]["captures.hit"] == parts and warm["traced"] == 0 and said == "", said
+    assert (captures(site)["audited"], captures(site)["differing"]) == (parts, 0)
+
+
 def test_a_share_of_starts_is_drawn_and_the_first_with_other_packages(site, tmp_path):
     run(site, "torch")
     run(site, "torch", STOKER_AUDIT_ONE_IN="1")

@@ -15,12 +15,15 @@ from os import environ  # A program may put something else into its place.
 from ...base.log import logger, warn_once
 from ...base.signals import let_through
 from ...libstoker.library import StokerError
+from ..bytecode.reached import reached
 from ..store import store
 from ..store.key import key_of_fields, recorder_text
 from ..store.notes import note
 from ..trust import features
+from ..words.code import decode_code
 from ..words.digests import digest_of
 from ..words.paths import text
+from ..words.values import encode
 from ..words.versions import packages
 
 FIRST_STARTS = 3  # Of each capture.
@@ -121,20 +124,22 @@ def _guards(record):
 
 
 def _bytecode(record):
-    return [*_instructions(record["code"]), *(
-        f"{kind} {_instructions(body) if kind in ('function', 'maker') else body}"
-        for _, kind, body in record["globals"])]
+    made = []
+    for number, (_, kind, body) in enumerate(record["globals"]):
+        made += _instructions(body, f"{kind} {number}") if kind in ("function", "maker") else [f"{kind} {body}"]
+    return [*_instructions(record["code"], "the frame"), *made]
 
 
-def _instructions(code):
-    """What the code does, without lines, and without names of locals: Dynamo numbers them."""
+def _instructions(code, name):
+    """What the code does, without lines, names of locals, which Dynamo numbers, and what it never comes to: where Dynamo goes on
+    from a function that goes on itself, it leaves the start of that in, if it came from a capture."""
     constants = [
-        _instructions(constant["code"]) if isinstance(constant, dict) and "code" in constant
-        else constant for constant in code["co_consts"]]
-    names = [_PREFIX.sub("", name) for name in code["co_names"]]
-    return [
-        f"instructions with digest {digest_of(code['co_code'])}", f"constants {constants}",
-        f"names {names}", f"{len(code['co_varnames'])} locals"]
+        {"code": digest_of("\n".join(_instructions(constant["code"], "")))}
+        if isinstance(constant, dict) and "code" in constant else constant for constant in code["co_consts"]]
+    shown = decode_code({
+        **code, "co_names": [_PREFIX.sub("", each) for each in code["co_names"]],
+        "co_consts": [encode(str(constant)) for constant in constants]}, name, {})
+    return [f"{name}: {shown.co_argcount} arguments", *(f"{name}: {each}" for each in reached(shown))]
 
 
 _PARTS = (
