@@ -15,15 +15,12 @@ from os import environ  # A program may put something else into its place.
 from ...base.log import logger, warn_once
 from ...base.signals import let_through
 from ...libstoker.library import StokerError
-from ..bytecode.reached import reached
 from ..store import store
 from ..store.key import key_of_fields, recorder_text
 from ..store.notes import note
 from ..trust import features
-from ..words.code import decode_code
-from ..words.digests import digest_of
+from ..words.code import what_it_does
 from ..words.paths import text
-from ..words.values import encode
 from ..words.versions import packages
 
 FIRST_STARTS = 3  # Of each capture.
@@ -126,20 +123,14 @@ def _guards(record):
 def _bytecode(record):
     made = []
     for number, (_, kind, body) in enumerate(record["globals"]):
-        made += _instructions(body, f"{kind} {number}") if kind in ("function", "maker") else [f"{kind} {body}"]
-    return [*_instructions(record["code"], "the frame"), *made]
+        made += _does(body, f"{kind} {number}") if kind in ("function", "maker") else [f"{kind} {body}"]
+    return [*_does(record["code"], "the frame"), *made]
 
 
-def _instructions(code, name):
-    """What the code does, without lines, names of locals, which Dynamo numbers, and what it never comes to: where Dynamo goes on
-    from a function that goes on itself, it leaves the start of that in, if it came from a capture."""
-    constants = [
-        {"code": digest_of("\n".join(_instructions(constant["code"], "")))}
-        if isinstance(constant, dict) and "code" in constant else constant for constant in code["co_consts"]]
-    shown = decode_code({
-        **code, "co_names": [_PREFIX.sub("", each) for each in code["co_names"]],
-        "co_consts": [encode(str(constant)) for constant in constants]}, name, {})
-    return [f"{name}: {shown.co_argcount} arguments", *(f"{name}: {each}" for each in reached(shown))]
+def _does(code, name):
+    """Without what is never come to: where Dynamo goes on from a function that goes on itself, it leaves the start of that in,
+    if it came from a capture."""
+    return [f"{name}: {each}" for each in what_it_does(code, lambda global_name: _PREFIX.sub("", global_name))]
 
 
 _PARTS = (
