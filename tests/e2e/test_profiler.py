@@ -18,8 +18,8 @@ def shown(site):
 
 def test_each_call_has_the_key_of_its_artifact(site):
     cold, keys = shown(site)
-    forward, backward = (next(key for key in keys if name in cold for name in (pattern.format(key[:16]),))
-                         for pattern in ("Stoker {}", "Stoker backward {}"))
+    forward, backward = (
+        next(key for key in keys if f"{kind} {key[:16]}" in cold) for kind in ("Stoker", "Stoker backward"))
     assert forward != backward
     assert cold == {f"Stoker {forward[:16]}": 3, f"Stoker backward {backward[:16]}": 3}
     warm, _ = shown(site)
