@@ -59,12 +59,14 @@ def main():
         program.GuardProgram.bind = lambda self: lambda local_values: True
     if "reaped" in flags:  # By the system: nobody may wait for them.
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    if "backward" in flags:  # Autograd has threads from now on, which a forked child has not.
+        torch.ones(1, requires_grad=True).sum().backward()
     function = broken if "breaks" in flags else scaled
     if way == "direct":
         compiled = stoker.compile(function)
     else:
         compiled = torch.compile(function, backend="stoker")
-    result = compiled(torch.ones(4))
+    result = compiled(torch.ones(4, requires_grad="backward" in flags))
     wait_for_child()
     print(json.dumps({
         "result": result.tolist(), "counters": stoker.counters(),

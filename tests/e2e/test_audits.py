@@ -56,6 +56,13 @@ def test_parts_of_a_function_whose_graph_breaks_are_right(site):
     assert (captures(site)["audited"], captures(site)["differing"]) == (parts, 0)
 
 
+def test_what_a_child_cannot_trace_is_nothing_of_the_jobs(site):
+    run(site, "torch", "backward")
+    result, said = run(site, "torch", "backward", STOKER_CAPTURES="audit")
+    assert result["counters"]["captures.hit"] == 1 and said == "", said
+    assert captures(site)["differing"] == 0
+
+
 def test_a_share_of_starts_is_drawn_and_the_first_with_other_packages(site, tmp_path):
     run(site, "torch")
     run(site, "torch", STOKER_AUDIT_ONE_IN="1")

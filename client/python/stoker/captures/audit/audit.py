@@ -22,6 +22,7 @@ from ..trust import features
 from ..words.code import what_it_does
 from ..words.paths import text
 from ..words.versions import packages
+from .beside import WRONG
 
 FIRST_STARTS = 3  # Of each capture.
 ONE_IN = "STOKER_AUDIT_ONE_IN"  # Warm starts; 0: none is drawn.
@@ -64,9 +65,7 @@ def stands_for(key, stored, record):
         store.drop(key, stored)
         note(key.entry, "differing", what, f"{now}, not {before}")
         warn_once(
-            ("differing", key.entry),
-            "a capture of %s was wrong and is dropped: %s is %s in a new trace, not %s.",
-            key.entry, what, now, before)
+            ("differing", key.entry), WRONG, key.entry, what, now, before)
         return False
     # One that holds for others is right, too, and nothing is to be compared.
     if different is None:
