@@ -49,6 +49,23 @@ def test_a_version_that_passes_its_trial_starts_warm_after_audits(site, changed,
     assert site.stats()["captures"]["differing"] == 0
 
 
+VERDICT = """
+import json
+from stoker.captures.trial import judge
+print(json.dumps(judge.verdict()))
+"""
+
+
+@pytest.mark.parametrize("target", ["", "cpu/x86-64-v3"])
+def test_every_feature_passes_its_trial_here(site, target):
+    """As it is: its programs are right, and reach what they change, on any processor."""
+    done = subprocess.run(
+        [sys.executable, "-c", VERDICT], env={**site.env, "STOKER_CAPTURES": "trial", "STOKER_TARGET": target},
+        capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == {}
+
+
 def test_sizes_that_change_raise_no_false_alarm(site, changed, python):
     """A trace of one size and a capture of all sizes are both right."""
     for _ in range(2):

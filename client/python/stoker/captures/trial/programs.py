@@ -1,6 +1,7 @@
 """What a trial runs: one program for the kinds of guards, one for aliases and in-place changes, one for sizes, one that
 trains."""
 
+import math
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -111,12 +112,21 @@ def sizes(x, name):
     return total.reshape(-1, 4), total.sum(0)
 
 
+def _waves(*shape):
+    """Numbers between -1 and 1, no row of which is a multiple of others, nor nearly one: what is computed of them is no small
+    difference of large numbers, on any processor."""
+    return torch.sin(torch.arange(math.prod(shape), dtype=torch.float32) ** 1.5).reshape(shape)
+
+
 class Trained(torch.nn.Module):
     """Results with gradients, a view of one among them, statistics that change."""
 
     def __init__(self, number):
         super().__init__()
         self.layer = torch.nn.Linear(8, 6)
+        with torch.no_grad():
+            for parameter in self.layer.parameters():
+                parameter.copy_(_waves(*parameter.shape))
         self.norm = torch.nn.BatchNorm1d(6)
         self.scale = 1.0 + number
 
@@ -130,7 +140,7 @@ class Gradients:
         self.function = Trained(number)
 
     def arguments(self):
-        return (torch.linspace(-1, 1, 40).reshape(5, 8).requires_grad_(),)
+        return (_waves(5, 8).requires_grad_(),)
 
     def call(self, function):
         """What it gives, and the gradients of what has one."""
@@ -147,7 +157,7 @@ class Gradients:
     def changes(self):
         module = self.function
         yield Change("an attribute changed", _attribute(module, "scale", 7.0))
-        yield Change("a parameter has no gradient", _without_gradient(module.layer.weight))
+        yield Change("a parameter has no gradient", lambda: _without_gradient(module.layer.weight))
         yield Change("gradients were turned off", torch.no_grad)
         yield Change("the mode of training changed", _attribute(module.norm, "training", False))
 
