@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import torch
 
 from ..base.signals import learn_handlers
-from . import unguarded
+from . import facts, unguarded
+from .names import OPTIMIZERS
+from .noted import optimizers
 from .guards import keys_of, orders_of, sameness_of, unguarded_of, words_of
 
 _tracing = threading.local()
@@ -28,6 +30,7 @@ class Trace(NamedTuple):
     constant_calls: list  # (function, arguments, keywords, result) of those whose result counts as constant.
     places: dict  # File -> {dis.Positions} of the instructions that were traced.
     scopes: list  # [(code object, globals with which it was traced)]
+    optimizers: list  # [(optimizer, source)] of those that Dynamo took apart.
 
 
 class Recorded(NamedTuple):
@@ -68,6 +71,8 @@ def attach(is_ours, find, record, audit):
     _note_places()
     _note_unguarded_sameness()
     unguarded.attach(lambda: held.unguarded if (held := getattr(_tracing, "notes", None)) is not None else None)
+    if facts.first_difference(OPTIMIZERS) is None:
+        optimizers.attach(lambda: held.optimizers if (held := getattr(_tracing, "notes", None)) is not None else None)
 
 
 def _note_constants():
@@ -158,6 +163,7 @@ class _Notes:
         self.texts, self.constant_calls, self.places, self.scopes = set(), [], {}, {}
         self.same = {}  # Source -> another one, of the same object.
         self.unguarded = unguarded.Unguarded()
+        self.optimizers = optimizers.Optimizers()
 
     def of(self, output_graph):
         from torch._guards import Guard
@@ -174,7 +180,7 @@ class _Notes:
             output_graph.input_source_to_sizes_strides,
             list({id(code): code for code in output_graph.traced_code}.values()),
             frozenset(output_graph.installed_globals), frozenset(self.texts), self.meets_bytes,
-            list(self.constant_calls), places, list(self.scopes.values()))
+            list(self.constant_calls), places, list(self.scopes.values()), self.optimizers.of(output_graph))
 
 
 def copied(value):
@@ -217,7 +223,7 @@ class _Callback:
 
         if installed is not None:
             self._audit(token, lambda: self._trace(token, frame, run_dynamo))
-            return _guarded(installed, frame.f_code, frame.f_globals)
+            return _guarded(installed, frame.f_code, frame.f_locals, frame.f_globals)
         return run_dynamo(2) if token is None else self._trace(token, frame, run_dynamo)
 
     def _trace(self, token, frame, run_dynamo):
@@ -262,7 +268,17 @@ def _ask_first(check, manager):
     manager.stoker_root = root  # The entry holds a plain pointer to it.
 
 
-def _guarded(installed, entry_code, global_values):
+def _invalidate(whose):
+    """Of an optimizer that has died: the entry counts no more towards PyTorch's limit of them."""
+    from torch._dynamo.guards import DeletedGuardManagerWrapper
+
+    manager = whose()
+    if manager is not None and manager.cache_entry is not None and manager.extra_state is not None:
+        manager.extra_state.invalidate(
+            manager.cache_entry, DeletedGuardManagerWrapper("an optimizer of a Stoker capture has died"))
+
+
+def _guarded(installed, entry_code, local_values, global_values):
     """An Installed as what a frame callback returns."""
     from torch._C._dynamo.guards import RootGuardManager
     from torch._dynamo import convert_frame
@@ -277,6 +293,11 @@ def _guarded(installed, entry_code, global_values):
     root = RootGuardManager()
     root.add_lambda_guard(installed.check, ["the guards of a Stoker capture"], None)
     manager = GuardManagerWrapper(root)
+    manager.id_matched_objs = {
+        name: weakref.ref(value) for name, value in local_values.items()
+        if any(value is optimizer for optimizer in installed.optimizers)}
+    for optimizer in installed.optimizers:
+        weakref.finalize(optimizer, _invalidate, weakref.ref(manager)).atexit = False
     manager.global_scope, manager.closure_vars = {"G": global_values}, {}  # To explain a recompile.
     return wrap_guarded_code(GuardedCode(
         installed.code, manager, CompileId(frame_id=0, frame_compile_id=0), "Stoker capture"))

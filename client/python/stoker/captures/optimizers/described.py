@@ -1,0 +1,112 @@
+"""Optimizers in words: every leaf is a value, or the number of a tensor. Two leaves have one number where they are one object, in
+whichever optimizer they lie, so that what is recorded of aliases serves programs with the same ones alone."""
+
+import math
+
+import torch
+
+from ...pytorch.optimizers.states import hooks_of, is_pytorchs, mark_of
+from ...pytorch.tensors import dynamic_dims, has_memory, has_unbacked_sizes
+from ..premises.checks import tensor_words
+from ..premises.objects import answers_of
+from ..words.values import NotPortable, class_path, encode
+from .leaves import STAYING, leaves_of, places_of
+
+_TENSORS = (torch.Tensor, torch.nn.Parameter)
+# Nothing changes these, so that one that is the same object is the same value.
+CONSTANTS = (type(None), bool, int, float, complex, str, bytes, torch.dtype, torch.device, torch.layout, torch.memory_format)
+_NUMBER = {"number": "float"}  # One that is a graph's input.
+
+
+class Described:
+    """Several optimizers, and tensors that the frame reaches otherwise, at one moment."""
+
+    def __init__(self, optimizers, others, numbers, describe):
+        """`numbers`: of each optimizer, the places of leaves that are graphs' inputs, as numbers; `describe`: a Describer, by which
+        code's questions about tensors are known. NotPortable for what has no words."""
+        self.tensors = []  # Each once.
+        self.leaves = [leaves_of(optimizer) for optimizer in optimizers]
+        self._numbers, self._describe = {}, describe  # id of a tensor -> its number.
+        of_leaves = [
+            [self._leaf(value, place in those) for place, value in enumerate(each.values)]
+            for each, those in zip(self.leaves, numbers)]
+        of_others = [self._number(value) for value in others]
+        staying = {
+            words[place] for words, each in zip(of_leaves, self.leaves) for place in places_of(each, STAYING)
+            if type(words[place]) is int}
+        self.staying = frozenset(staying)
+        self.words = {
+            "classes": [_class_of(optimizer) for optimizer in optimizers],
+            "arrangements": [_names_checked(each.arrangement) for each in self.leaves],
+            "kinds": [[list(kind) for kind in each.kinds] for each in self.leaves],
+            "leaves": of_leaves, "others": of_others,
+            "tensors": [self._tensor(value, number in staying) for number, value in enumerate(self.tensors)]}
+        if not lie_apart(self.tensors, *extents_of(self.tensors)):
+            raise NotPortable("an optimizer of tensors that share memory")
+
+    def number_of(self, tensor):
+        """Of a tensor that stays the same object; None of another one."""
+        number = self._numbers.get(id(tensor))
+        return number if number in self.staying else None
+
+    def marks(self):
+        """[[number, mark]] of those that stay: a trace has left these marks."""
+        return [[number, mark_of(self.tensors[number])] for number in sorted(self.staying)]
+
+    def _leaf(self, value, is_number):
+        if isinstance(value, torch.Tensor):
+            return self._number(value)
+        if is_number and type(value) is float and math.isfinite(value):
+            return _NUMBER
+        if type(value) not in CONSTANTS:
+            raise NotPortable(f"an optimizer that holds a {type(value).__name__}")
+        return {"value": encode(value)}
+
+    def _number(self, tensor):
+        number = self._numbers.setdefault(id(tensor), len(self.tensors))
+        if number == len(self.tensors):
+            self.tensors.append(tensor)
+        return number
+
+    def _tensor(self, tensor, stays):
+        kind = type(tensor)
+        if kind not in _TENSORS or tensor.layout is not torch.strided or not has_memory(tensor):
+            raise NotPortable(f"an optimizer of a {kind.__name__} that is no plain tensor")
+        if dynamic_dims(tensor) or has_unbacked_sizes(tensor):
+            raise NotPortable("an optimizer of tensors whose sizes are marked")
+        return [
+            kind.__name__, tensor_words(tensor, list(tensor.shape), list(tensor.stride())),
+            None if stays else mark_of(tensor),  # A trace marks those itself.
+            answers_of(tensor, self._describe)]
+
+
+def _class_of(optimizer):
+    if not is_pytorchs(optimizer):
+        raise NotPortable(f"an optimizer that is not as PyTorch has it, {type(optimizer).__name__}")
+    if hooks_of(optimizer):
+        raise NotPortable("an optimizer with hooks")
+    return class_path(type(optimizer))
+
+
+def _names_checked(arrangement):
+    if not {*map(type, arrangement)} <= {str, int, type(None)}:
+        raise NotPortable("an optimizer that holds something under a name that is no text")
+    return arrangement
+
+
+def extents_of(tensors):
+    """(tensors' places of those that have elements, bytes from the first to behind the last element of each)."""
+    places = [place for place, tensor in enumerate(tensors) if tensor.numel()]
+    return places, [
+        (1 + sum((size - 1) * stride for size, stride in zip(tensors[place].shape, tensors[place].stride())))
+        * tensors[place].element_size() for place in places]
+
+
+def lie_apart(tensors, places, extents):
+    """Does none lie in another one's memory? `places`, `extents`: of extents_of()."""
+    return are_apart([tensors[place].data_ptr() for place in places], extents)
+
+
+def are_apart(addresses, extents):
+    in_order = sorted(zip(addresses, extents))
+    return all(begin + extent <= after for (begin, extent), (after, _) in zip(in_order, in_order[1:]))
