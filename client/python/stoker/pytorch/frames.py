@@ -46,8 +46,8 @@ def attach(is_ours, find, record, audit):
     find(frame, keywords, dynamic): (Installed, token), either may be None. An Installed, with `code` and `check`,
     takes the place of a trace, and audit(token, trace) may have the frame traced in a process of its own. Without one,
     and with a token, record(token, frame) is a context manager around Dynamo's own work; it gives a function that is
-    called with a Recorded if the frame was transformed, and gives a check(locals) to ask before Dynamo's
-    guards, or None."""
+    called with a Recorded if the frame was transformed, and gives (check(locals) to ask before Dynamo's guards, or None;
+    is_enough(), whether that stands in their place)."""
     from torch._dynamo import convert_frame
 
     original_wrapper = convert_frame.catch_errors_wrapper
@@ -215,6 +215,8 @@ class _Callback:
 
         if not has_tensor_in_frame(frame):
             return ConvertFrameReturn()  # As Dynamo decides too: there is nothing to trace.
+        if optimizers.is_around_a_step(frame.f_code):
+            return ConvertFrameReturn()
         learn_handlers()
         installed, token = self._find(frame, self._keywords, self._dynamic)
 
@@ -237,9 +239,9 @@ class _Callback:
         if result.guarded_code is None or notes.trace is None:
             finish(None)
             return result
-        check = finish(Recorded(notes.trace, result.guarded_code.code))
+        check, is_enough = finish(Recorded(notes.trace, result.guarded_code.code))
         if check is not None:
-            _ask_first(check, result.guarded_code.guard_manager)
+            _ask_first(check, is_enough, result.guarded_code.guard_manager)
         return result
 
     @property
@@ -252,8 +254,9 @@ def without_dynamo(function, reason):
     return torch.compiler.disable(function, reason=reason)
 
 
-def _ask_first(check, manager):
-    """`check` is asked before Dynamo's `manager`: it costs less. Where it does not hold, that one decides."""
+def _ask_first(check, is_enough, manager):
+    """`check` is asked before Dynamo's `manager`: it costs less. Where it does not hold, that one decides, unless it is_enough():
+    Dynamo does not guard which gradients are one."""
     from torch._C._dynamo.guards import RootGuardManager
 
     dynamos, root, whose = manager.root, RootGuardManager(), weakref.ref(manager)
@@ -261,7 +264,7 @@ def _ask_first(check, manager):
     def holds(local_values):
         own = whose()
         own.root = dynamos  # The frame's entry knows the other one by now; who asks what failed is told by this one.
-        return check(local_values) or own.check(local_values)
+        return check(local_values) or not is_enough() and own.check(local_values)
 
     root.add_lambda_guard(holds, ["the guards of a Stoker capture, and Dynamo's"], None)
     manager.root = root

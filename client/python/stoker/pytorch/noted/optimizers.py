@@ -1,6 +1,8 @@
 """Which optimizers Dynamo takes apart while it traces a frame: it makes their first states, marks what they hold, and holds their
 tensors in the graph."""
 
+import torch
+
 
 class Optimizers:
     """Noted while one frame is traced. Dynamo may begin anew, each time with another context."""
@@ -27,13 +29,36 @@ def attach(noted):
 
     def map_sources_and_install_guards(self, tx):
         found = noted()
+        original_map(self, tx)
         if found is not None:
             found.note(self.value, self.source, TracingContext.try_get())
-        return original_map(self, tx)
+            _guard_gradients_that_are_one(self)
 
     OptimizerVariable.map_sources_and_install_guards = map_sources_and_install_guards
 
+
+def _guard_gradients_that_are_one(variable):
+    """Dynamo takes one of them for all, and does not guard that they stay one."""
+    from torch._dynamo.guards import install_guard, make_dupe_guard
+    from torch._dynamo.source import GradSource
+
+    first = {}
+    for group in variable.value.param_groups:
+        for parameter in group["params"]:
+            if parameter.grad is not None:
+                source = GradSource(variable.tensor_to_source[parameter], "grad")
+                other = first.setdefault(id(parameter.grad), source)
+                if other is not source:
+                    install_guard(source.make_guard(make_dupe_guard(source, other)))
+
+_AROUND = "Optimizer.profile_hook_step.<locals>.wrapper"
 _FOR_A_MOMENT = "_safe_to_set_capturable"  # There where it sets groups so only while it makes their states.
+
+
+def is_around_a_step(code):
+    """Is it what PyTorch wraps every step in, for profilers and hooks? Dynamo breaks there: the step is a frame of its own, which it
+    traces whether it has traced this one or not."""
+    return code.co_qualname == _AROUND and code.co_filename == torch.optim.Optimizer.profile_hook_step.__code__.co_filename
 
 
 def keeps_capturable():
