@@ -19,7 +19,7 @@ from ..words.held import held, module_name_of
 from ..words.unread import names_called
 from . import frontend
 
-FORMAT = 22  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
+FORMAT = 23  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
 _MAX_DEPTH = 6  # Of containers in arguments.
 _ahead = None  # The thread that digests, or has.
 
