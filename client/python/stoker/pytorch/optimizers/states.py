@@ -25,7 +25,7 @@ def is_pytorchs(optimizer):
     """Is its class one of PyTorch's, under its name, as it came? Nothing else says what making its first states does."""
     cls = type(optimizer)
     module = cls.__module__
-    if not module.startswith("torch.optim.") or getattr(torch.optim, cls.__name__, None) is not cls:
+    if not f"{module}.".startswith("torch.optim.") or getattr(torch.optim, cls.__name__, None) is not cls:
         return False
     return all(_is_as_it_came(cls, optimizer, name) for name in (_FIRST_STATES, "__getattribute__", "__getattr__", "__setattr__"))
 
