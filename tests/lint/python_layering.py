@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "captures/bytecode": ["base"],
     "captures/words": ["base", "pytorch", "graph", "captures/bytecode"],
     "captures/premises": ["base", "pytorch", "captures/bytecode", "captures/words"],
-    "captures/optimizers": ["base", "pytorch", "captures/words", "captures/premises"],
+    "captures/optimizers": ["base", "pytorch", "pytorch/native", "captures/words", "captures/premises"],
     "captures/check": [
         "base", "pytorch", "pytorch/native", "captures/bytecode", "captures/words", "captures/premises", "captures/optimizers"],
     "captures/store": ["base", "libstoker", "pytorch", "captures/words"],

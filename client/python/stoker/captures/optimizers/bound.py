@@ -7,8 +7,8 @@ import weakref
 from ...pytorch.optimizers.states import hooks_of
 from ...pytorch.tensors import metadata_check
 from ..words.values import NotPortable, encode, same_words
-from .described import are_apart, extents_of
 from .leaves import STAYING, leaves_of, places_of
+from .memory import Memory
 
 
 class Bound:
@@ -21,9 +21,7 @@ class Bound:
             _Part(leaves, words) for leaves, words in zip(described.leaves, described.words["leaves"])]
         self._pick, self._twice = _firsts_of(described.words["leaves"], described.words["others"])
         self._tensors_hold = metadata_check(described.tensors) if described.tensors else bool
-        self._with_elements, self._extents = extents_of(described.tensors)
-        self._pick_with_elements = _picker(self._with_elements)
-        self._addresses = None  # Of the last call.
+        self._memory = Memory(described.tensors, described.staying)
 
     def hold(self, optimizers, others):
         """Are these the optimizers, and do they and `others` hold what they held? NotPortable or anything that reading them
@@ -40,15 +38,7 @@ class Bound:
         if any(values[place] is not values[first] for place, first in self._twice):
             return False
         tensors = self._pick(values)
-        return bool(not tensors or self._tensors_hold(*tensors)) and self._lie_apart(tensors)
-
-    def _lie_apart(self, tensors):
-        addresses = [tensor.data_ptr() for tensor in self._pick_with_elements(tensors)]
-        if addresses != self._addresses:
-            if not are_apart(addresses, self._extents):
-                return False
-            self._addresses = addresses
-        return True
+        return bool(not tensors or self._tensors_hold(*tensors)) and self._memory.is_apart(tensors)
 
 
 class _Part:
@@ -61,7 +51,7 @@ class _Part:
         constant = [place for place, each in enumerate(words) if type(each) is dict and "value" in each]
         self._pick_staying, self._pick_constant = _picker(staying), _picker(constant)
         self._staying = [weakref.ref(values[place]) for place in staying]
-        self._constant = list(self._pick_constant(values))
+        self._constant = self._pick_constant(values)
         self._words = [words[place]["value"] for place in constant]
         self._numbers = [place for place, each in enumerate(words) if type(each) is dict and "number" in each]
 
@@ -85,9 +75,10 @@ class _Part:
 
 
 def _picker(places):
-    """f(values) -> those at these places, in order."""
+    """f(values) -> a list of those at these places, in order."""
     if len(places) > 1:
-        return operator.itemgetter(*places)
+        pick = operator.itemgetter(*places)
+        return lambda values: list(pick(values))
     return lambda values: [values[place] for place in places]
 
 

@@ -11,6 +11,7 @@ from ..premises.checks import tensor_words
 from ..premises.objects import answers_of
 from ..words.values import NotPortable, class_path, encode
 from .leaves import STAYING, leaves_of, places_of
+from .memory import Memory
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter)
 # Nothing changes these, so that one that is the same object is the same value.
@@ -41,7 +42,7 @@ class Described:
             "kinds": [[list(kind) for kind in each.kinds] for each in self.leaves],
             "leaves": of_leaves, "others": of_others,
             "tensors": [self._tensor(value, number in staying) for number, value in enumerate(self.tensors)]}
-        if not lie_apart(self.tensors, *extents_of(self.tensors)):
+        if not Memory(self.tensors, self.staying).is_apart(self.tensors):
             raise NotPortable("an optimizer of tensors that share memory")
 
     def number_of(self, tensor):
@@ -92,21 +93,3 @@ def _names_checked(arrangement):
     if not {*map(type, arrangement)} <= {str, int, type(None)}:
         raise NotPortable("an optimizer that holds something under a name that is no text")
     return arrangement
-
-
-def extents_of(tensors):
-    """(tensors' places of those that have elements, bytes from the first to behind the last element of each)."""
-    places = [place for place, tensor in enumerate(tensors) if tensor.numel()]
-    return places, [
-        (1 + sum((size - 1) * stride for size, stride in zip(tensors[place].shape, tensors[place].stride())))
-        * tensors[place].element_size() for place in places]
-
-
-def lie_apart(tensors, places, extents):
-    """Does none lie in another one's memory? `places`, `extents`: of extents_of()."""
-    return are_apart([tensors[place].data_ptr() for place in places], extents)
-
-
-def are_apart(addresses, extents):
-    in_order = sorted(zip(addresses, extents))
-    return all(begin + extent <= after for (begin, extent), (after, _) in zip(in_order, in_order[1:]))
