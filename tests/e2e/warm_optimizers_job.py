@@ -76,6 +76,7 @@ def main():
         "globals": [
             name for module in list(sys.modules.values()) for name in list(getattr(module, "__dict__", None) or ())
             if name.startswith("__stoker_") and "_of_" in name],
+        "alive": sum(isinstance(each, torch.optim.Optimizer) for each in gc.get_objects()),
         "dynamo": "torch._dynamo" in sys.modules}))
 
 

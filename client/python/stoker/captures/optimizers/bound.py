@@ -1,6 +1,7 @@
 """Later checks of optimizers whose words held: what stays is the same objects, all else as it was. Nothing here keeps an optimizer or
 a tensor alive."""
 
+import math
 import operator
 import weakref
 
@@ -16,7 +17,7 @@ class Bound:
 
     def __init__(self, optimizers, described):
         self._optimizers = [weakref.ref(optimizer) for optimizer in optimizers]
-        self._arrangements = [each.arrangement for each in described.leaves]
+        self._arrangements = [(each.counts, each.names) for each in described.leaves]
         self._parts = [
             _Part(leaves, words) for leaves, words in zip(described.leaves, described.words["leaves"])]
         self._pick, self._twice = _firsts_of(described.words["leaves"], described.words["others"])
@@ -31,7 +32,7 @@ class Bound:
         values = []
         for optimizer, arrangement, part in zip(optimizers, self._arrangements, self._parts):
             leaves = leaves_of(optimizer)
-            if hooks_of(optimizer) or leaves.arrangement != arrangement or not part.holds(leaves.values):
+            if hooks_of(optimizer) or (leaves.counts, leaves.names) != arrangement or not part.holds(leaves.values):
                 return False
             values += leaves.values
         values += others
@@ -62,7 +63,7 @@ class _Part:
         constants = self._pick_constant(values)
         if not all(map(operator.is_, constants, self._constant)) and not self._equal(constants):
             return False
-        return all(type(values[place]) is float for place in self._numbers)
+        return all([type(values[place]) is float and math.isfinite(values[place]) for place in self._numbers])
 
     def _equal(self, constants):
         for place, value in enumerate(constants):

@@ -38,7 +38,7 @@ class Described:
         self.staying = frozenset(staying)
         self.words = {
             "classes": [_class_of(optimizer) for optimizer in optimizers],
-            "arrangements": [_names_checked(each.arrangement) for each in self.leaves],
+            "counts": [each.counts for each in self.leaves], "names": [_names_checked(each.names) for each in self.leaves],
             "kinds": [[list(kind) for kind in each.kinds] for each in self.leaves],
             "leaves": of_leaves, "others": of_others,
             "tensors": [self._tensor(value, number in staying) for number, value in enumerate(self.tensors)]}
@@ -89,7 +89,7 @@ def _class_of(optimizer):
     return class_path(type(optimizer))
 
 
-def _names_checked(arrangement):
-    if not {*map(type, arrangement)} <= {str, int, type(None)}:
+def _names_checked(names):
+    if not {*map(type, names)} <= {str}:
         raise NotPortable("an optimizer that holds something under a name that is no text")
-    return arrangement
+    return names

@@ -13,7 +13,8 @@ STAYING = (PARAMETER, KEY, STATE)
 
 
 class Leaves(NamedTuple):
-    arrangement: list  # Names, and how many there are of what.
+    counts: list  # How many there are of what; None for an option that is no tuple.
+    names: list  # Of options and states.
     values: list
     kinds: list  # (kind, how many), in order.
 
@@ -23,38 +24,39 @@ def leaves_of(optimizer):
     groups, state = optimizer.param_groups, optimizer.state
     if type(groups) is not list or type(state) is not collections.defaultdict or state.default_factory is not dict:
         raise NotPortable("an optimizer that holds its groups or states otherwise")
-    arrangement, values, kinds = [len(groups), len(state)], [], []
+    counts, names, values, kinds = [len(groups), len(state)], [], [], []
     lists = [group[PARAMS] for group in groups]
     for group, params in zip(groups, lists):
-        arrangement += (len(params), *group)
+        counts += (len(params), len(group))
+        names += group
         values += params
         values += [each.grad for each in params]
         kinds += ((PARAMETER, len(params)), (GRADIENT, len(params)))
-        kinds.append((OPTION, _add_options(group, arrangement, values)))
+        kinds.append((OPTION, _add_options(group, counts, values)))
     states = list(state.values())
     _require_own_containers((groups, dict), (lists, list), (states, dict))
     values += state
     kinds.append((KEY, len(state)))
-    arrangement += map(len, states)
+    counts += map(len, states)
     before = len(values)
     for each in states:
-        arrangement += each
+        names += each
         values += each.values()
     kinds.append((STATE, len(values) - before))
-    return Leaves(arrangement, values, kinds)
+    return Leaves(counts, names, values, kinds)
 
 
-def _add_options(group, arrangement, values):
+def _add_options(group, counts, values):
     """How many leaves they are: those of a tuple are leaves, too."""
     before = len(values)
     for name, value in group.items():
         if name == PARAMS:
             continue
         if type(value) is tuple:
-            arrangement.append(len(value))
+            counts.append(len(value))
             values += value
         else:
-            arrangement.append(None)
+            counts.append(None)
             values.append(value)
     return len(values) - before
 
