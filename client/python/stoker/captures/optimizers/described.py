@@ -9,8 +9,8 @@ from ...pytorch.optimizers.states import hooks_of, is_pytorchs, mark_of
 from ...pytorch.tensors import dynamic_dims, has_memory, has_unbacked_sizes
 from ..premises.checks import tensor_words
 from ..premises.objects import answers_of
-from ..words.values import NotPortable, class_path, encode
-from .leaves import STAYING, leaves_of, places_of
+from ..words.values import NotPortable, class_path, encode, same_words
+from .leaves import KEY, STATE, STAYING, leaves_of, places_of
 from .memory import Memory
 
 _TENSORS = (torch.Tensor, torch.nn.Parameter)
@@ -70,15 +70,44 @@ class Described:
         return number
 
     def _tensor(self, tensor, stays):
-        kind = type(tensor)
-        if kind not in _TENSORS or tensor.layout is not torch.strided or not has_memory(tensor):
-            raise NotPortable(f"an optimizer of a {kind.__name__} that is no plain tensor")
-        if dynamic_dims(tensor) or has_unbacked_sizes(tensor):
-            raise NotPortable("an optimizer of tensors whose sizes are marked")
         return [
-            kind.__name__, tensor_words(tensor, list(tensor.shape), list(tensor.stride())),
-            None if stays else mark_of(tensor),  # A trace marks those itself.
+            *_kind_of(tensor), None if stays else mark_of(tensor),  # A trace marks those itself.
             answers_of(tensor, self._describe)]
+
+
+def _kind_of(tensor):
+    """[class, words]"""
+    kind = type(tensor)
+    if kind not in _TENSORS or tensor.layout is not torch.strided or not has_memory(tensor):
+        raise NotPortable(f"an optimizer of a {kind.__name__} that is no plain tensor")
+    if dynamic_dims(tensor) or has_unbacked_sizes(tensor):
+        raise NotPortable("an optimizer of tensors whose sizes are marked")
+    return [kind.__name__, tensor_words(tensor, list(tensor.shape), list(tensor.stride()))]
+
+
+def first_difference_beside_states(optimizers, expected, keeps_capturable):
+    """(what, expected, found) of the first parameter, gradient or option that is none as `expected` says, or None. States are made,
+    and with them words, only where there is none: they may be large. `keeps_capturable`: of FirstStates."""
+    for optimizer, counts, kinds, words in zip(optimizers, expected["counts"], expected["kinds"], expected["leaves"]):
+        leaves = leaves_of(optimizer)
+        count = sum([each for kind, each in kinds if kind not in (KEY, STATE)])
+        beside = sum([each for kind, each in leaves.kinds if kind not in (KEY, STATE)])
+        if beside != count or leaves.counts[0] != counts[0]:
+            return "what optimizers hold beside states", f"{count} objects", f"{beside} objects"
+        for value, known in zip(leaves.values, words[:count]):
+            if not _is_as(value, known, expected["tensors"], keeps_capturable):
+                return "what optimizers hold beside states", str(known), repr(value)[:200]
+    return None
+
+
+def _is_as(value, words, tensors, keeps_capturable):
+    if isinstance(value, torch.Tensor):
+        return type(words) is int and same_words(_kind_of(value), tensors[words][:2])
+    if words == _NUMBER:
+        return type(value) is float
+    if type(value) not in CONSTANTS or type(words) is int:
+        return False
+    return keeps_capturable and type(value) is bool or same_words({"value": encode(value)}, words)
 
 
 def _class_of(optimizer):

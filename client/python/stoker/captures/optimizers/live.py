@@ -7,7 +7,7 @@ from ...pytorch.optimizers.states import FirstStates, is_optimizer, is_pytorchs,
 from ..words.paths import Scope, Values, text
 from ..words.values import NotPortable, same_words
 from .bound import Bound
-from .described import Described
+from .described import Described, first_difference_beside_states
 
 
 class Live(NamedTuple):
@@ -40,6 +40,9 @@ class Optimizers:
             return self._compared(optimizers, others, values, describe)
         if not all([makes_states(optimizer) for optimizer in optimizers]):
             return None, ("an optimizer", "one that makes states", "another one")
+        different = first_difference_beside_states(optimizers, self._words["words"], self._words["keeps_capturable"])
+        if different is not None:
+            return None, different
         states = FirstStates(optimizers, self._words["keeps_capturable"])
         live = None
         try:

@@ -14,6 +14,7 @@ from ...libstoker.library import StokerError
 from ...pytorch import installation
 from ...pytorch.marks import wrapped_by
 from ...pytorch.modules import held_modules
+from ...pytorch.optimizers.states import is_optimizer, outline_of
 from ..words.digests import digest_of
 from ..words.held import held, module_name_of
 from ..words.unread import names_called
@@ -148,4 +149,6 @@ def _tree(value, depth):
             return f"dict({items})"
     if isinstance(value, types.FunctionType):
         return "function"
+    if is_optimizer(value):
+        return f"{kind.__qualname__}({digest_of(outline_of(value))})"
     return kind.__qualname__
