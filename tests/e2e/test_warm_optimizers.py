@@ -18,7 +18,7 @@ BREAKING = ("adafactor",)  # A graph for each part of a step.
 PLAIN = tuple(name for name in cases.OPTIMIZERS if name not in (*FUSED, *EAGER, *BREAKING))
 # Frames in which Dynamo finds nothing to compile have no capture.
 WITH_A_FRAME_OF_NOTHING = ("whole", "closure", "averaged")
-WARM = tuple(way for way in cases.WAYS if way not in ("hooked", "hooked_later", "own_class", *WITH_A_FRAME_OF_NOTHING))
+WARM = tuple(way for way in cases.WAYS if way not in ("hooked", "hooked_later", "own_class", "differentiable", *WITH_A_FRAME_OF_NOTHING))
 
 
 def start(site, *names, directly=False):
@@ -78,6 +78,7 @@ def test_what_pytorch_does_not_trace_and_what_breaks_equals_eager(site):
 
 @pytest.mark.parametrize("way, reason", [
     ("hooked", "an optimizer with hooks"), ("hooked_later", "an optimizer with hooks"),
+    ("differentiable", "a graph for training that holds tensors"),
     ("own_class", "an optimizer that is not as PyTorch has it, Halving")])
 def test_stays_local(site, way, reason):
     for _ in range(2):

@@ -168,6 +168,49 @@ def scheduled(name, compile):
     return model, optimizer
 
 
+def scheduled_before(name, compile):
+    """What is compiled is what the scheduler has put around the step."""
+    model = model_of()
+    optimizer = optimizer_of(name, model.parameters())
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    step = compile(optimizer.step)
+    for number in range(5):
+        optimizer.zero_grad()
+        backward(model, number)
+        step()
+        scheduler.step()
+    return model, optimizer
+
+
+def scheduled_in_a_function(name, compile):
+    model = model_of()
+    optimizer = optimizer_of(name, model.parameters())
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+
+    @compile
+    def step():
+        optimizer.step()
+
+    for number in range(5):
+        optimizer.zero_grad()
+        backward(model, number)
+        step()
+        scheduler.step()
+    return model, optimizer
+
+
+def differentiable(name, compile):
+    """Of tensors that are computed."""
+    parameters = [torch.linspace(0, 1 + number, 4).requires_grad_().clone() for number in range(2)]
+    optimizer = optimizer_of(name, parameters, differentiable=True)
+    step = compile(optimizer.step)
+    for number in range(2):
+        for each in parameters:
+            each.grad = torch.linspace(1, 2 + number, 4)
+        step()
+    return parameters, optimizer
+
+
 def loaded(name, compile):
     """States come from a dictionary."""
     model = model_of()
@@ -481,7 +524,9 @@ ALIASES = {
 WAYS = {
     "steps": steps_of, "function": in_a_function, "whole": whole_step, "alternately": alternately,
     "alternately_in_a_function": alternately_in_a_function, "one_after_the_other": one_after_the_other,
-    "scheduled": scheduled, "loaded": loaded, "loaded_later": loaded_later, "groups": groups_of, "group_added": group_added,
+    "scheduled": scheduled, "scheduled_before": scheduled_before, "scheduled_in_a_function": scheduled_in_a_function,
+    "differentiable": differentiable,
+    "loaded": loaded, "loaded_later": loaded_later, "groups": groups_of, "group_added": group_added,
     "without_gradients": without_gradients, "kept_gradients": kept_gradients, "changed_options": changed_options,
     "several": several_in_a_function, "hooked": hooked, "hooked_later": hooked_later, "closure": with_a_closure,
     "own_class": own_class, "alias_later": alias_later, "averaged": averaged, "data_changed": data_changed}

@@ -296,12 +296,23 @@ def test_an_option_by_its_name():
     assert values[place_of_option(optimizer, 1, "eps")] == 1e-8
 
 
-@pytest.mark.parametrize("begin, end, is_apart", [(0, 4, False), (3, 6, False), (4, 8, True), (8, 12, True), (7, 9, False), (12, 14, True)])
+@pytest.mark.parametrize("begin, end, is_apart", [
+    (0, 4, False), (3, 6, False), (4, 8, True), (7, 9, False), (9, 10, False), (9, 11, False), (10, 12, True)])
 def test_memory(begin, end, is_apart):
     whole = torch.zeros(20)
     staying = [whole[:4], whole[8:9], whole[9:10], torch.zeros(0)]
-    memory = Memory([*staying[:1], *staying[2:], whole[16:16 + end - begin]], {0, 1, 2})
-    tensors = [*staying[:1], *staying[2:], whole[begin:end]]
-    expected = is_apart if (begin, end) not in ((7, 9), (8, 12)) else not (begin < 10 and end > 9)
-    assert memory.is_apart([*staying[:1], *staying[2:], whole[16:16 + end - begin]])
-    assert memory.is_apart(tensors) == expected == memory.is_apart(tensors)
+    elsewhere, moving = whole[16:16 + end - begin], whole[begin:end]
+    memory = Memory([*staying, elsewhere], {0, 1, 2, 3})
+    for _ in range(2):
+        assert memory.is_apart([*staying, elsewhere])
+        assert memory.is_apart([*staying, moving]) == is_apart
+
+
+def test_memory_of_what_moves_and_of_what_stays_elsewhere():
+    whole = torch.zeros(20)
+    staying, moving = [whole[:4]], [whole[4:8], whole[8:12]]
+    memory = Memory([*staying, *moving], {0})
+    assert memory.is_apart([*staying, *moving]) and memory.is_apart([*staying, *reversed(moving)])
+    assert not memory.is_apart([*staying, whole[4:8], whole[7:11]])
+    assert not memory.is_apart([whole[6:10], *moving])
+    assert memory.is_apart([whole[12:16], *moving]) and memory.is_apart([*staying, *moving])
