@@ -552,21 +552,39 @@ def fuzzed(seed, compile):
             for _ in range(count)]
     optimizers = [optimizer_of(name, [{"params": each[:1]}, {"params": each[1:]}] if len(each) > 1 and seed % 2 else each)
                   for each in sets]
-    steps = [compile(optimizer.step) for optimizer in optimizers]
+    together = draw.random() < 0.3
+
+    @compile
+    def step_all():
+        for optimizer in optimizers:
+            optimizer.step()
+
+    steps = [step_all if together else compile(optimizer.step) for optimizer in optimizers]
     for number in range(draw.randint(3, 6)):
         which = draw.randrange(count)
         parameters, optimizer = sets[which], optimizers[which]
-        for each in parameters:
+        for each in [each for its in sets for each in its] if together else parameters:
             each.grad = torch.full_like(each, 0.5 + number) * torch.linspace(1, 2, max(1, each.numel())).reshape(each.shape)
-        match draw.choice(("none", "none", "gradient", "one", "load", "rate", "mark")):
-            case "gradient":
-                draw.choice(parameters).grad = None
-            case "one":
-                alike = [each for each in parameters if each.shape == parameters[0].shape]
-                alike[-1].grad = parameters[0].grad
-            case "load":
-                optimizer.load_state_dict(optimizer.state_dict())
-            case "rate" if name != "adam_lr_tensor":
-                optimizer.param_groups[0]["lr"] *= 0.5
+        _change(draw, name, optimizer, parameters, sets)
         steps[which]()
     return sets, optimizers
+
+
+def _change(draw, name, optimizer, parameters, sets):
+    match draw.choice(("none", "none", "gradient", "one", "one of another", "state", "load", "rate")):
+        case "gradient":
+            draw.choice(parameters).grad = None
+        case "one":
+            alike = [each for each in parameters if each.shape == parameters[0].shape]
+            alike[-1].grad = parameters[0].grad
+        case "one of another":
+            sets[-1][0].grad = sets[0][0].grad
+        case "state" if "foreach" not in name:
+            states = [state for state in optimizer.state.values() if any(isinstance(each, torch.Tensor) for each in state.values())]
+            key = next((key for key, each in states[0].items() if isinstance(each, torch.Tensor) and key != "step"), None) if states else None
+            if key is not None and states[-1][key].shape == states[0][key].shape:
+                states[-1][key] = states[0][key]
+        case "load":
+            optimizer.load_state_dict(optimizer.state_dict())
+        case "rate" if name != "adam_lr_tensor":
+            optimizer.param_groups[0]["lr"] *= 0.5

@@ -9,9 +9,12 @@ from stoker.captures.optimizers.bound import Bound
 from stoker.captures.optimizers.described import Described
 from stoker.captures.optimizers.leaves import leaves_of, place_of_option
 from stoker.captures.optimizers.memory import Memory
+from stoker.captures.record import record
+from stoker.captures.record.sources import SourcePaths
 from stoker.captures.words.identity import Describer
 from stoker.captures.words.values import NotPortable
 from stoker.pytorch.optimizers.states import FirstStates, is_pytorchs
+from torch._dynamo.source import GlobalSource
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 
@@ -294,6 +297,21 @@ def test_an_option_by_its_name():
     values = leaves_of(optimizer).values
     assert values[place_of_option(optimizer, 0, "lr")] == 0.25 and values[place_of_option(optimizer, 1, "lr")] == 0.5
     assert values[place_of_option(optimizer, 1, "eps")] == 1e-8
+
+
+def test_what_dynamo_keeps_no_longer_has_no_form():
+    """It takes away what it installed for an optimizer, once that has died: a recording may come later."""
+    name = "__optimizer_140104363770832_140104056740000_c19"
+    paths = SourcePaths({}, frozenset((name,)))
+    with pytest.raises(NotPortable):
+        paths.of(GlobalSource(name))
+    with pytest.raises(NotPortable):
+        paths.module_under(name)
+    scope = {"__builtins__": {}}
+    exec(f"def step():\n return {name}", scope)
+    made_globals = record._Globals(scope, frozenset((name,)), frozenset(), "__stoker_", None)
+    with pytest.raises(NotPortable):
+        made_globals.collect(scope["step"].__code__)
 
 
 @pytest.mark.parametrize("begin, end, is_apart", [

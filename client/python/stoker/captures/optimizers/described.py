@@ -41,7 +41,7 @@ class Described:
             "counts": [each.counts for each in self.leaves], "names": [_names_checked(each.names) for each in self.leaves],
             "kinds": [[list(kind) for kind in each.kinds] for each in self.leaves],
             "leaves": of_leaves, "others": of_others,
-            "tensors": [self._tensor(value, number in staying) for number, value in enumerate(self.tensors)]}
+            **_each_once([self._tensor(value, number in staying) for number, value in enumerate(self.tensors)])}
         if not Memory(self.tensors, self.staying).is_apart(self.tensors):
             raise NotPortable("an optimizer of tensors that share memory")
 
@@ -75,6 +75,13 @@ class Described:
             answers_of(tensor, self._describe)]
 
 
+def _each_once(words):
+    """Many tensors are alike: {"tensors": which of "tensor_words" are those of each}."""
+    places = {}
+    numbers = [places.setdefault(repr(each), len(places)) for each in words]
+    return {"tensors": numbers, "tensor_words": [words[numbers.index(number)] for number in range(len(places))]}
+
+
 def _kind_of(tensor):
     """[class, words]"""
     kind = type(tensor)
@@ -95,14 +102,14 @@ def first_difference_beside_states(optimizers, expected, keeps_capturable):
         if beside != count or leaves.counts[0] != counts[0]:
             return "what optimizers hold beside states", f"{count} objects", f"{beside} objects"
         for value, known in zip(leaves.values, words[:count]):
-            if not _is_as(value, known, expected["tensors"], keeps_capturable):
+            if not _is_as(value, known, expected, keeps_capturable):
                 return "what optimizers hold beside states", str(known), repr(value)[:200]
     return None
 
 
-def _is_as(value, words, tensors, keeps_capturable):
+def _is_as(value, words, expected, keeps_capturable):
     if isinstance(value, torch.Tensor):
-        return type(words) is int and same_words(_kind_of(value), tensors[words][:2])
+        return type(words) is int and same_words(_kind_of(value), expected["tensor_words"][expected["tensors"][words]][:2])
     if words == _NUMBER:
         return type(value) is float
     if type(value) not in CONSTANTS or type(words) is int:
