@@ -21,7 +21,7 @@ struct ThreadResources {
 
 struct KernelCode {
   // CPU: shared object exporting kKernelSymbol, without undefined symbols. CUDA: cubin with the
-  // entry kCudaKernelSymbol.
+  // entry that protocol/artifact/cuda_kernel_abi.h says.
   std::string elf;
   std::optional<ThreadResources> thread;  // CUDA.
 };

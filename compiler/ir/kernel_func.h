@@ -20,4 +20,8 @@ using KernelFunc = std::variant<LoopFunc, JoinedFunc, ContractionFunc, PackFunc,
 std::string ToString(const KernelFunc& func);
 Status Verify(const KernelFunc& func);
 
+// What it computes, for people and profiles: "reduce_maximum_subtract_exponential_and_2". Letters,
+// digits and underscores, a hundred or two at most; equal text has an equal name.
+std::string NameOf(const KernelFunc& func);
+
 }  // namespace stoker

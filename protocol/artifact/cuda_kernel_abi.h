@@ -10,11 +10,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace stoker {
 
-// The entry every kernel cubin has.
-inline constexpr char kCudaKernelSymbol[] = "stoker_cuda_kernel_1";
+// Every kernel cubin has one entry, named after what it computes: "stoker_add_erf_1", ending in the
+// version of this convention.
+inline constexpr std::string_view kCudaKernelPrefix = "stoker_";
+inline constexpr std::string_view kCudaKernelSuffix = "_1";
 
 // The constant.
 inline constexpr char kCudaSharedBytesSymbol[] = "stoker_cuda_shared_bytes_1";

@@ -16,6 +16,12 @@ Result<std::unique_ptr<Device>> Device::Create() {
   return std::unique_ptr<Device>(new Device(std::move(host)));
 }
 
+Result<std::unique_ptr<Device>> Device::Create(Target target) {
+  STOKER_TRY(const Target host, Target::Host());
+  STOKER_RETURN_IF_ERROR(target.CheckRunsOn(host));
+  return std::unique_ptr<Device>(new Device(std::move(target)));
+}
+
 Result<std::shared_ptr<const LoadedKernel>> Device::LoadKernel(const Digest& blob,
                                                                std::string_view bytes) {
   STOKER_TRY(std::shared_ptr<const LoadedKernel> kernel, Kernel::Load(blob, bytes));

@@ -15,6 +15,9 @@ class Device final : public stoker::Device {
  public:
   // Threads are started by the first call that wants them.
   static Result<std::unique_ptr<Device>> Create();
+  // One that runs code for `target` alone. FailedPrecondition, with what is missing, where this
+  // processor does not.
+  static Result<std::unique_ptr<Device>> Create(Target target);
 
   Result<std::shared_ptr<const LoadedKernel>> LoadKernel(const Digest& blob,
                                                          std::string_view bytes) override;

@@ -2,10 +2,14 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "protocol/artifact/cuda_kernel_abi.h"
 
 namespace stoker::cuda {
 namespace {
@@ -36,17 +40,34 @@ bool HasName(std::string_view cubin, std::uint64_t at, const std::string& name) 
   return Part(cubin, at, name.size() + 1) == std::string_view(name.c_str(), name.size() + 1);
 }
 
-std::string_view SectionOf(std::string_view cubin, const Elf64_Ehdr& header,
-                           const std::string& name) {
+// Up to the terminator; empty where there is none.
+std::string_view NameAt(std::string_view cubin, std::uint64_t at) {
+  constexpr std::uint64_t kMostBytes = 1024;
+  const std::string_view from = cubin.substr(std::min<std::uint64_t>(at, cubin.size()), kMostBytes);
+  const std::size_t size = from.find('\0');
+  return size == from.npos ? std::string_view() : from.substr(0, size);
+}
+
+struct KernelInfo {
+  std::string symbol;
+  std::string_view info;
+};
+
+// What the sections ".nv.info.SYMBOL" say, of each kernel that is one of ours.
+std::vector<KernelInfo> KernelsIn(std::string_view cubin, const Elf64_Ehdr& header) {
+  constexpr std::string_view kInfo = ".nv.info.";
+  std::vector<KernelInfo> kernels;
   const auto names = Section(cubin, header, header.e_shstrndx);
-  if (!names) return {};
-  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+  for (std::uint64_t i = 0; names && i < header.e_shnum; ++i) {
     const auto one = Section(cubin, header, i);
-    if (!one) return {};
-    if (!HasName(cubin, names->sh_offset + one->sh_name, name)) continue;
-    return Part(cubin, one->sh_offset, one->sh_size);
+    if (!one) break;
+    std::string_view name = NameAt(cubin, names->sh_offset + one->sh_name);
+    if (!name.starts_with(kInfo)) continue;
+    name.remove_prefix(kInfo.size());
+    if (!name.starts_with(kCudaKernelPrefix) || !name.ends_with(kCudaKernelSuffix)) continue;
+    kernels.push_back({std::string(name), Part(cubin, one->sh_offset, one->sh_size)});
   }
-  return {};
+  return kernels;
 }
 
 // What lies at `symbol` of one table of symbols.
@@ -91,18 +112,24 @@ std::optional<unsigned> RequiredThreads(std::string_view info) {
 
 }  // namespace
 
-Result<unsigned> BlockThreadsOf(std::string_view cubin, std::string_view symbol) {
+Result<CubinEntry> EntryOf(std::string_view cubin) {
   const auto header = At<Elf64_Ehdr>(cubin, 0);
   const bool is_cubin = header && std::memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
                         header->e_ident[EI_CLASS] == ELFCLASS64 &&
                         header->e_machine == kMachineCuda;
   if (!is_cubin) return DataLoss("it is no cubin.");
-  const std::string name = ".nv.info." + std::string(symbol);
-  const auto threads = RequiredThreads(SectionOf(cubin, *header, name));
-  if (!threads) {
-    return DataLoss("it does not say in " + name + " how many threads a block has.");
+  const std::vector<KernelInfo> kernels = KernelsIn(cubin, *header);
+  if (kernels.size() != 1) {
+    return DataLoss("it has " + std::to_string(kernels.size()) + " kernels with names like " +
+                    std::string(kCudaKernelPrefix) + "add" + std::string(kCudaKernelSuffix) +
+                    "; one is expected.");
   }
-  return *threads;
+  const auto threads = RequiredThreads(kernels[0].info);
+  if (!threads) {
+    return DataLoss("it does not say in .nv.info." + kernels[0].symbol +
+                    " how many threads a block has.");
+  }
+  return CubinEntry{kernels[0].symbol, *threads};
 }
 
 unsigned ConstantOf(std::string_view cubin, std::string_view symbol) {

@@ -13,8 +13,8 @@ Result<std::shared_ptr<const Kernel>> Kernel::Load(std::shared_ptr<const Context
     return DataLoss(name + " has " + std::to_string(bytes.size()) + " bytes with digest " +
                     actual.ToHex() + ".");
   }
-  const Result<unsigned> threads = BlockThreadsOf(bytes, kCudaKernelSymbol);
-  if (!threads.ok()) return DataLoss(name + " cannot be loaded: " + threads.error().message);
+  const Result<CubinEntry> entry = EntryOf(bytes);
+  if (!entry.ok()) return DataLoss(name + " cannot be loaded: " + entry.error().message);
   std::shared_ptr<Kernel> kernel(new Kernel(std::move(context)));
   const Context& on = *kernel->context_;
   STOKER_TRY(const Context::Current current, on.MakeCurrent());
@@ -35,17 +35,18 @@ Result<std::shared_ptr<const Kernel>> Kernel::Load(std::shared_ptr<const Context
   }
   STOKER_RETURN_IF_ERROR(check(loaded, "cuModuleLoadData"));
   STOKER_RETURN_IF_ERROR(
-      check(on.api().function(&kernel->function_, kernel->module_, kCudaKernelSymbol),
+      check(on.api().function(&kernel->function_, kernel->module_, entry->symbol.c_str()),
             "cuModuleGetFunction"));
   int most = 0;
   STOKER_RETURN_IF_ERROR(
       check(on.api().function_attribute(&most, kCuFunctionMaxThreads, kernel->function_),
             "cuFuncGetAttribute"));
-  if (static_cast<int>(*threads) > most) {
-    return DataLoss(name + " has " + std::to_string(*threads) + " threads a block; this GPU runs " +
-                    std::to_string(most) + " of them at most.");
+  if (static_cast<int>(entry->threads) > most) {
+    return DataLoss(name + " has " + std::to_string(entry->threads) +
+                    " threads a block; this GPU runs " + std::to_string(most) +
+                    " of them at most.");
   }
-  kernel->threads_ = *threads;
+  kernel->threads_ = entry->threads;
   kernel->shared_bytes_ = ConstantOf(bytes, kCudaSharedBytesSymbol);
   if (kernel->shared_bytes_ > 0) {
     STOKER_TRY(kernel->most_blocks_, on.Attribute(kCuDeviceMultiprocessors));

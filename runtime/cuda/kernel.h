@@ -17,7 +17,7 @@ namespace stoker::cuda {
 class Kernel final : public LoadedKernel {
  public:
   // DataLoss, naming `blob`, when the bytes do not have that digest, are no cubin, do not hold
-  // kCudaKernelSymbol, or are none that the driver launches on this GPU. FailedPrecondition, with
+  // one kernel, or are none that the driver launches on this GPU. FailedPrecondition, with
   // the driver's version, when it does not read them.
   static Result<std::shared_ptr<const Kernel>> Load(std::shared_ptr<const Context> context,
                                                     const Digest& blob, std::string_view bytes);

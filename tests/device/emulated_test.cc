@@ -72,8 +72,8 @@ class EmulatedKernels {
     ++cubins_;
     const CubinResources resources = ResourcesOf(code->elf);
     const auto& schedule = std::get<CudaSchedule>(scheduled.schedule);
-    const auto threads = cuda::BlockThreadsOf(code->elf, kCudaKernelSymbol);
-    if (!threads.ok() || static_cast<int>(*threads) != schedule.threads) {
+    const auto entry = cuda::EntryOf(code->elf);
+    if (!entry.ok() || static_cast<int>(entry->threads) != schedule.threads) {
       return Internal("The cubin does not say that a block has " +
                       std::to_string(schedule.threads) + " threads.");
     }

@@ -29,7 +29,7 @@ class Site:
             # Where a machine is busy with other tests, no daemon is slow.
             STOKER_ANSWER_TIMEOUT_MS="300000")
         for name in ("STOKER_URL", "STOKER_NAMESPACE", "STOKER_LOG", "STOKER_CAPTURES", "STOKER_RECORD",
-                     "STOKER_SIGNERS", "STOKER_WRITER_KEY", "STOKER_TRUSTED_WRITERS"):
+                     "STOKER_SIGNERS", "STOKER_TARGET", "STOKER_WRITER_KEY", "STOKER_TRUSTED_WRITERS"):
             self.env.pop(name, None)
         if "STOKER_TEST_CAPTURES" in self.env:  # What ./dev matrix says.
             self.env["STOKER_CAPTURES"] = self.env["STOKER_TEST_CAPTURES"]

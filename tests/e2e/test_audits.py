@@ -47,6 +47,22 @@ def test_a_job_whose_children_the_system_reaps_is_audited_too(site, way):
     assert captures(site)["audited"] == 1
 
 
+def test_parts_of_a_function_whose_graph_breaks_are_right(site):
+    cold, _ = run(site, "torch", "breaks")
+    warm, said = run(site, "torch", "breaks", STOKER_CAPTURES="audit")
+    parts = cold["traced"]
+    assert parts == 5 and warm["result"] == cold["result"] == [16.0] * 4
+    assert warm["counters"]["captures.hit"] == parts and warm["traced"] == 0 and said == "", said
+    assert (captures(site)["audited"], captures(site)["differing"]) == (parts, 0)
+
+
+def test_what_a_child_cannot_trace_is_nothing_of_the_jobs(site):
+    run(site, "torch", "backward")
+    result, said = run(site, "torch", "backward", STOKER_CAPTURES="audit")
+    assert result["counters"]["captures.hit"] == 1 and said == "", said
+    assert captures(site)["differing"] == 0
+
+
 def test_a_share_of_starts_is_drawn_and_the_first_with_other_packages(site, tmp_path):
     run(site, "torch")
     run(site, "torch", STOKER_AUDIT_ONE_IN="1")

@@ -49,6 +49,26 @@ def test_without_a_daemon_everything_runs_in_eager(site, setup):
         assert result["graphs"] == 1 and result["last"] is None
 
 
+NESTED = """
+import torch
+
+def scaled(x):
+    return (x * 2).sin()
+
+for _ in range(3):
+    x = torch.nested.nested_tensor([torch.randn(2, 3), torch.randn(4, 3)], layout=torch.jagged)
+    assert torch.equal(torch.compile(scaled, backend="stoker")(x).values(), scaled(x).values())
+"""
+
+
+def test_nested_tensors_run_in_eager_with_one_warning(site):
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", NESTED], env=site.env, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        said = [line for line in done.stderr.splitlines() if "eager" in line or "Stoker" in line]
+        assert len(said) == 1 and "a graph runs in eager: it is given a nested tensor" in said[0], done.stderr
+
+
 @pytest.mark.parametrize("setup", [lambda site: None, no_program], ids=["daemon", "no daemon"])
 def test_hooks_on_all_modules_see_no_graph(site, setup):
     setup(site)

@@ -112,6 +112,13 @@ void CheckDaemon(Report& report, Client& client, const json::value& setup) {
                          status.at("stats").at("quarantined").to_number<std::int64_t>()));
 }
 
+// What it can do, and what is compiled for where that is less.
+std::string ProcessorOf(const json::value& setup) {
+  const std::string processor(setup.at("processor").as_string());
+  const std::string target(setup.at("target").as_string());
+  return target == processor ? target : processor + "; STOKER_TARGET: " + target;
+}
+
 // Exit code 1 when any check fails.
 int RunDoctor(Client& client) {
   char* text = nullptr;
@@ -121,7 +128,7 @@ int RunDoctor(Client& client) {
   Report report;
   report.Say(true, "client", "version " + text_of("client_version"));
   const bool supported = text_of("target_error").empty();
-  report.Say(supported, "processor", text_of(supported ? "target" : "target_error"));
+  report.Say(supported, "processor", supported ? ProcessorOf(setup) : text_of("target_error"));
   const bool is_private = setup.at("private").as_bool();
   if (is_private) {
     CheckCacheFolder(report, text_of("cache_dir"));

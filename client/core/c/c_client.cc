@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "client/core/c/c_handles.h"
+#include "client/core/execution/job_device.h"
 #include "client/core/file_listing.h"
 #include "protocol/base/host/regular_file.h"
 #include "protocol/base/namespace.h"
@@ -138,12 +139,16 @@ std::string DescribeSetup(stoker_client& client) {
       {"prepared_bytes", client.prepared->BytesKept()},
       {"prepared_limit_bytes", client.prepared->options().max_bytes},
       {"prepared_kept", client.prepared->Takes(client.prepared->options().min_bytes)},
+      {"processor", ""},
       {"target", ""},
       {"target_error", ""}};
-  if (const auto target = Target::Host(); target.ok()) {
-    setup["target"] = target->ToString();
+  if (const auto processor = Target::Host(); processor.ok()) {
+    setup["processor"] = processor->ToString();
+  }
+  if (const auto device = JobDevice::Named("cpu"); device.ok()) {
+    setup["target"] = (*device)->device().target().ToString();
   } else {
-    setup["target_error"] = target.error().message;
+    setup["target_error"] = device.error().message;
   }
   // A client that never starts a daemon, so that looking changes nothing.
   DaemonClientOptions passive = config.daemon;

@@ -182,6 +182,15 @@ void stoker_executable_forget_host_calls(stoker_executable* executable) {
 
 size_t stoker_kept_host_calls() { return ForeignHost::KeptCalls(); }
 
+stoker_status* stoker_processor(char** text) {
+  return Guarded([&]() -> Status {
+    STOKER_RETURN_IF_ERROR(RequireNonNull(text, "text"));
+    STOKER_TRY(const Target processor, Target::Host());
+    *text = CopyText(processor.ToString());
+    return Ok();
+  });
+}
+
 stoker_status* stoker_device_target(const char* device, char** text) {
   return Guarded([&]() -> Status {
     STOKER_RETURN_IF_ERROR(RequireNonNull(text, "text"));

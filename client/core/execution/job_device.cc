@@ -6,6 +6,8 @@
 #include <mutex>
 #include <optional>
 
+#include "client/core/settings/processor_target.h"
+
 namespace stoker {
 namespace {
 
@@ -43,9 +45,17 @@ Devices& AllDevices() {
 void SetNumThreads(int threads) { g_num_threads.store(threads, std::memory_order_relaxed); }
 int NumThreads() { return g_num_threads.load(std::memory_order_relaxed); }
 
+Result<JobDevice::Cores> JobDevice::MakeCores() {
+  STOKER_TRY(const std::optional<Target> named, NamedProcessorTarget());
+  if (!named) return cpu::Device::Create();
+  Result<Cores> cores = cpu::Device::Create(*named);
+  if (!cores.ok()) return FailedPrecondition("STOKER_TARGET: " + cores.error().message);
+  return cores;
+}
+
 Result<std::unique_ptr<JobDevice>> JobDevice::Make(std::string_view name) {
   if (name == kCores) {
-    STOKER_TRY(Cores cores, cpu::Device::Create());
+    STOKER_TRY(Cores cores, MakeCores());
     return std::unique_ptr<JobDevice>(new JobDevice(name, std::move(cores)));
   }
   const std::optional<int> ordinal = OrdinalOf(name);

@@ -50,6 +50,7 @@ class JobDevice {
   // Nothing on cores.
   void TakeMemoryOf(const std::optional<ForeignAllocator>& allocator);
   static Result<std::unique_ptr<JobDevice>> Make(std::string_view name);
+  static Result<Cores> MakeCores();
 
   const std::string name_;
   const std::variant<Cores, Gpu> device_;

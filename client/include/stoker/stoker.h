@@ -171,15 +171,20 @@ STOKER_API stoker_status* stoker_client_compiler_epoch(stoker_client* client, ch
 STOKER_API stoker_status* stoker_check_namespace(const char* name_space);
 /* What artifacts are compiled for on a device of this process: "cpu" (NULL too), or "cuda:0", as
  * the CUDA driver counts. Asks nobody. UNAVAILABLE where there is no driver or no such GPU,
- * FAILED_PRECONDITION where the driver is too old, with the reason. */
+ * FAILED_PRECONDITION where the driver is too old, with the reason. STOKER_TARGET may name the one
+ * of "cpu": INVALID_ARGUMENT where it is no target, FAILED_PRECONDITION where this processor lacks
+ * a part of it. */
 STOKER_API stoker_status* stoker_device_target(const char* device, char** text);
+/* All that this machine's processor can run, as a target, whatever STOKER_TARGET names. */
+STOKER_API stoker_status* stoker_processor(char** text);
 /* Loads the libraries that executables on a GPU call and lets them read what they first need, a
  * tenth of a second that the first stoker_compile waits for otherwise: for a thread of its own, as
  * soon as the job knows its GPU. On the CPU nothing. Errors as of stoker_device_target; and
  * FAILED_PRECONDITION, naming what was sought, where there is no such library. */
 STOKER_API stoker_status* stoker_device_warm_up(const char* device);
 /* {"url", "tls", "private", "cache_dir", "daemon_program", "reachable", "error", "daemon_version",
- * "compiler_epoch", "client_version", "target", "target_error"}: never fails on a broken setup,
+ * "compiler_epoch", "client_version", "processor", "target" (what is compiled for; another where
+ * STOKER_TARGET names it), "target_error"}: never fails on a broken setup,
  * it describes it; never starts a daemon. "tls" is empty where the URL is not https://. */
 STOKER_API stoker_status* stoker_client_describe(stoker_client* client, char** json);
 

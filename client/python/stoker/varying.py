@@ -7,6 +7,7 @@ from .base.log import warn_once
 from .captures.install import sized
 from .captures.record import recording
 from .lowering import compiling, symbols
+from .pytorch.sizes import is_of_nested
 from .runtime import programs, sizes
 
 
@@ -33,6 +34,10 @@ def function_of(gm, parameters, options, words, is_part=False):
         tally.count("graphs_eager")
         return programs.eager(gm)
 
+    if any(is_of_nested(node.meta.get("val")) for node in gm.graph.find_nodes(op="placeholder")):
+        warn_once("nested", "a graph runs in eager: it is given a nested tensor, of which a size stands for several.")
+        tally.count("graphs_eager")
+        return programs.eager(gm)
     if words is None and is_part and not _computes_tensors(gm):
         return programs.eager(gm)  # It asserts something of sizes, and a later process finds nothing of it.
     versions = sizes.by_sizes(

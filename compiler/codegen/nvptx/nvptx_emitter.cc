@@ -24,7 +24,7 @@ llvm::Function* KernelFunction(llvm::Module& module, const GpuMachine& machine,
   parameters.resize(num_operands + schedule.dims.size(), llvm::Type::getInt64Ty(context));
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), parameters, false);
   llvm::Function* function =
-      llvm::Function::Create(type, llvm::Function::ExternalLinkage, kCudaKernelSymbol, module);
+      llvm::Function::Create(type, llvm::Function::ExternalLinkage, "kernel", module);
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function->addFnAttr("target-cpu", machine.arch);
   // A launch with another block fails, rather than to compute something else.

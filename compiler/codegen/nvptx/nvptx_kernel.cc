@@ -7,6 +7,7 @@
 #include "compiler/codegen/nvptx/emit_cuda_ordered.h"
 #include "compiler/codegen/nvptx/nv_jit_link.h"
 #include "compiler/codegen/nvptx/nvptx_target.h"
+#include "protocol/artifact/cuda_kernel_abi.h"
 
 namespace stoker::codegen {
 
@@ -48,6 +49,14 @@ void Emit(const ScatterFunc& func, const CudaSchedule& schedule, const GpuMachin
   EmitCudaScatter(func, schedule, machine, module);
 }
 
+void GiveName(llvm::Module& module, const std::string& name) {
+  for (llvm::Function& function : module) {
+    if (function.getCallingConv() == llvm::CallingConv::PTX_Kernel) {
+      function.setName(std::string(kCudaKernelPrefix) + name + std::string(kCudaKernelSuffix));
+    }
+  }
+}
+
 // What NvptxEmitter has LLVM write.
 std::string DirectiveOf(int blocks_per_sm) {
   return ".minnctapersm " + std::to_string(blocks_per_sm) + "\n";
@@ -66,6 +75,7 @@ Result<std::unique_ptr<Backend>> BuildNvptxKernel(const KernelFunc& func,
   STOKER_TRY(auto target_machine, NvptxTargetMachine(machine));
   auto backend = std::make_unique<Backend>(std::move(target_machine));
   std::visit([&](const auto& f) { Emit(f, schedule, machine, backend->module()); }, func);
+  GiveName(backend->module(), NameOf(func));
   laps.End("emit");
   STOKER_RETURN_IF_ERROR(backend->Optimize());
   laps.End("optimize");

@@ -63,7 +63,7 @@ TEST(CompileTest, Compile_ForEachGpu_KernelsAreItsCubins) {
     ASSERT_EQ(output.kernels.size(), 1U);
     EXPECT_THAT(output.kernels[0].elf, testing::StartsWith("\x7f"
                                                            "ELF"));
-    EXPECT_THAT(output.kernels[0].elf, testing::HasSubstr("stoker_cuda_kernel_1"));
+    EXPECT_THAT(output.kernels[0].elf, testing::HasSubstr("stoker_tanh_1"));
     const auto artifact = DecodeArtifact(EncodeArtifact(output.artifact));
     ASSERT_TRUE(artifact.ok()) << artifact.error().message;
     EXPECT_EQ(artifact->target.ToString(), target);

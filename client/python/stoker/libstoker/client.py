@@ -54,6 +54,11 @@ class Client:
         """What artifacts are compiled for on this machine's processor."""
         return library.take_text(self._library.stoker_device_target, None)
 
+    @functools.cached_property
+    def processor(self):
+        """All that this machine's processor can run, as a target; `target` is less where STOKER_TARGET names it."""
+        return library.take_text(self._library.stoker_processor)
+
     def target_of(self, device):
         """The same for a device by name, "cuda:0"."""
         return library.take_text(self._library.stoker_device_target, device.encode())

@@ -93,6 +93,7 @@ _SIGNATURES = {
     "stoker_client_flush": (c_void_p, [c_void_p, c_int64]),
     "stoker_client_get": (c_void_p, [c_void_p, c_char_p, _TEXT]),
     "stoker_device_target": (c_void_p, [c_char_p, _TEXT]),
+    "stoker_processor": (c_void_p, [_TEXT]),
     "stoker_device_warm_up": (c_void_p, [c_char_p]),
     "stoker_client_describe": (c_void_p, [c_void_p, _TEXT]),
     "stoker_client_compiler_epoch": (c_void_p, [c_void_p, _TEXT]),

@@ -242,7 +242,8 @@ def _compile_segments(gm, program, options, record, note, ahead):
     recorder = recorder_on(device, options.replays)
     is_eager = not segments and not program.parts
     function = programs.eager(gm) if is_eager else programs.compiled(
-        gm, program, executables, recorder, lets_go=is_backward(gm))
+        gm, program, executables, recorder, is_backward(gm),
+        programs.name_of_calls(record.get("request_keys", ()), is_backward(gm)))
     compiled = Compiled(function, record.get("request_keys", ()), record.get("reads_numerics", False))
     note(program, compiled)
     return compiled

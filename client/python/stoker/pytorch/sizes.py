@@ -25,6 +25,11 @@ def symbols_of(value):
     return {symbol.name for symbol in value.node.expr.free_symbols} if isinstance(value, SYMBOLIC) else set()
 
 
+def is_of_nested(number):
+    """Is it a size of a nested tensor, which stands for several?"""
+    return isinstance(number, torch.SymInt) and bool(number.node.is_nested_int())
+
+
 def is_of_a_run(number):
     """Is it, or does it follow from, what only a run knows?"""
     environment = number.node.shape_env

@@ -6,7 +6,7 @@ import sys
 import torch
 from torch._C._dynamo.guards import GlobalStateGuard
 from torch._functorch import config
-from torch.autograd import forward_ad
+from torch.autograd import forward_ad, profiler
 
 from ..base.not_portable import NotPortable
 from . import devices, operators
@@ -134,6 +134,11 @@ def in_forward_mode():
 def makes_fakes():
     """Have tensors that are made now no memory?"""
     return torch._C._get_dispatch_mode(_FAKE) is not None
+
+
+def is_profiled():
+    """Does PyTorch's profiler take what runs now?"""
+    return getattr(profiler, "_is_profiler_enabled", False)
 
 
 def watcher():

@@ -8,7 +8,7 @@ from ..base.signals import let_through
 from ..graph.program import Copy, EagerCall, Segment, Slot, filled, slots_read
 from ..libstoker.library import FAILED_PRECONDITION, INVALID_ARGUMENT, RESOURCE_EXHAUSTED, StokerError
 from ..pytorch.marks import boxed
-from ..pytorch.state import in_forward_mode, makes_fakes
+from ..pytorch.state import in_forward_mode, is_profiled, makes_fakes
 from ..pytorch.tensors import has_memory
 from .gate import Inside
 from .loaded import cannot_start_over
@@ -36,9 +36,9 @@ def eager(gm):
     return run
 
 
-def compiled(gm, program, executables, recorder=None, lets_go=False):
+def compiled(gm, program, executables, recorder=None, lets_go=False, name="Stoker"):
     """The program as a function of one list. A segment that fails hands the graph to PyTorch for good. `recorder`, `lets_go`:
-    of run_of."""
+    of run_of; `name`: what a call is to PyTorch's profiler."""
 
     def in_eager(error):
         warn_once(
@@ -51,8 +51,8 @@ def compiled(gm, program, executables, recorder=None, lets_go=False):
     def once(taken):
         return forward_of(gm)(*taken)
 
-    run_or_eager = rescued(
-        run_of(program, executables, recorder, lets_go), in_eager, once, without_memory=once, has_sizes=bool(program.symbols))
+    run_or_eager = profiled(name, rescued(
+        run_of(program, executables, recorder, lets_go), in_eager, once, without_memory=once, has_sizes=bool(program.symbols)))
 
     @boxed
     def run(arguments):
@@ -65,6 +65,23 @@ def compiled(gm, program, executables, recorder=None, lets_go=False):
         return results
 
     return run
+
+
+def name_of_calls(keys, is_backward):
+    """With the key of the first artifact, as `stoker inspect` takes it."""
+    return " ".join(("Stoker", *(["backward"] if is_backward else []), *(key[:16] for key in keys[:1])))
+
+
+def profiled(name, run):
+    """`run`, each call of which PyTorch's profiler shows by this name."""
+
+    def run_or_profile(arguments):
+        if not is_profiled():
+            return run(arguments)
+        with torch.profiler.record_function(name):
+            return run(arguments)
+
+    return run_or_profile
 
 
 # Codes of errors that are about what a call brings.

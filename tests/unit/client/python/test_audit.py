@@ -5,7 +5,29 @@ import copy
 import pytest
 
 from stoker.captures.audit import audit
+from stoker.captures.words.code import encode_code
 from stoker.captures.words.paths import ROOT
+
+
+
+def doubled(x):
+    tmp_1 = __stoker_0123abcd_0(x)  # noqa: F821
+    return tmp_1 + 2
+
+
+def doubled_otherwise(x):
+    tmp_7 = __stoker_ffff_0(x)  # noqa: F821
+    return tmp_7 + 2
+
+
+def tripled(x):
+    tmp_1 = __stoker_0123abcd_0(x)  # noqa: F821
+    return tmp_1 + 3
+
+
+def code_of(function):
+    return encode_code(function.__code__, {}, globals())
+
 
 RECORD = {
     "nodes": [[ROOT, "local", "x"], [ROOT, "local", "self"], [1, "attr", "scale"]],
@@ -16,9 +38,7 @@ RECORD = {
         "words": {"leaves": [[0, 1, {"value": {"float": "0x1p+0"}}, {"value": None}]], "tensors": [[], []], "others": [1]}},
     "facts": {
         "codes": [["m:f", "0123"]], "chains": [["m", ["F", "gelu"], ["function", "m:gelu", "4567"]]]},
-    "code": {
-        "co_names": ["__stoker_0123abcd_0"], "co_code": "AAAA", "co_consts": [None, {"tuple": []}],
-        "co_varnames": ["x", "tmp_1"], "co_firstlineno": 3, "co_linetable": "BBBB"},
+    "code": code_of(doubled),
     "globals": [["__stoker_0123abcd_0", "graph", 0]],
     "graphs": [{"eager": "{}", "runtime": {"outputs": []}, "program": {"keys": ["89ab"]}}],
 }
@@ -40,12 +60,12 @@ def in_another_order(record):
 
 
 def under_another_prefix(record):
-    record["code"]["co_names"] = ["__stoker_ffff_0"]
+    record["code"] = code_of(doubled_otherwise)
     record["globals"][0][0] = "__stoker_ffff_0"
 
 
 def on_another_line(record):
-    record["code"].update(co_firstlineno=4, co_linetable="CCCC", co_varnames=["x", "tmp_7"])
+    record["code"].update(co_firstlineno=4, co_varnames=["x", "tmp_7"])
 
 
 @pytest.mark.parametrize("change", [
@@ -94,8 +114,9 @@ def test_a_number_without_a_guard_or_with_another_is_a_difference(change):
     ("a guard", lambda record: record["guards"][0].__setitem__(2, 4)),
     ("a guard on sizes", lambda record: record["shapes"].append("True")),
     ("code", lambda record: record["facts"]["codes"][0].__setitem__(1, "other")),
-    ("the bytecode", lambda record: record["code"].update(co_code="BBBB")),
-    ("the bytecode", lambda record: record["code"]["co_consts"].append(7)),
+    ("the bytecode", lambda record: record.update(code=code_of(tripled))),
+    ("the bytecode", lambda record: record["code"]["co_names"].__setitem__(0, "other")),
+    ("the bytecode", lambda record: record["globals"].append(["f", "function", code_of(tripled)])),
     ("a graph", lambda record: record["graphs"][0].update(eager="{...}")),
     ("what happens around a graph", lambda record: record["graphs"][0]["runtime"]["outputs"].append(1)),
 ])

@@ -218,5 +218,32 @@ TEST(KernelFuncTest, AttentionText_EveryField_Shows) {
              [](AttentionFunc& f) { f.out.strides[3] = 3; }});
 }
 
+TEST(KernelFuncTest, Name_SaysWhatIsComputed) {
+  EXPECT_EQ(NameOf(SoftmaxFunc(3, 4, DType::kF32)),
+            "reduce_maximum_subtract_exponential_reduce_add_divide");
+  EXPECT_EQ(NameOf(SoftmaxFunc(30, 40, DType::kBF16)), NameOf(SoftmaxFunc(3, 4, DType::kF32)));
+  LoopFunc copy;
+  EXPECT_EQ(NameOf(copy), "copy");
+  LoopFunc many;
+  BodyBuilder b(many.stages.emplace_back().body);
+  std::uint32_t value = b.Input(0, DType::kF32);
+  for (const OpKind kind : {OpKind::kSine, OpKind::kCosine, OpKind::kSine, OpKind::kErf,
+                            OpKind::kExponential, OpKind::kLog, OpKind::kTanh, OpKind::kSqrt}) {
+    value = b.Op(kind, {value});
+  }
+  EXPECT_EQ(NameOf(many), "sine_cosine_erf_exponential_log_tanh_and_1");
+  many.stages[0].reductions = {{0, value, Combine::kMaximum, DType::kF32, {0}, true}};
+  EXPECT_EQ(NameOf(JoinedFunc{{many, SoftmaxFunc(3, 4, DType::kF32)}}),
+            "sine_cosine_erf_exponential_log_tanh_and_6");
+  EXPECT_EQ(NameOf(ScanFunc{}), "cumulative_add");
+  ScatterFunc scatter;
+  scatter.kind = Combine::kMaximum;
+  EXPECT_EQ(NameOf(scatter), "scatter_maximum");
+  SortFunc sort;
+  EXPECT_EQ(NameOf(sort), "sort");
+  sort.keep = 3;
+  EXPECT_EQ(NameOf(sort), "top_k");
+}
+
 }  // namespace
 }  // namespace stoker

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/cuda/cubin.h"
 #include "tests/unit/runtime/cuda/test_launches.h"
 
 namespace stoker::cuda {
@@ -68,6 +69,22 @@ TEST_F(DeviceTest, LoadKernel_NoThreads_SaysWhere) {
     ASSERT_FALSE(kernel.ok());
     EXPECT_THAT(kernel.error().message,
                 HasSubstr("it does not say in .nv.info.stoker_cuda_kernel_1 how many threads"));
+  }
+}
+
+TEST_F(DeviceTest, LoadKernel_HasTheNameOfItsEntry) {
+  const auto device = MakeDevice().value();
+  for (const char* symbol : {"stoker_add_erf_1", "stoker_cuda_kernel_1", "stoker_x_1"}) {
+    const std::string cubin = FakeCubin({}, symbol);
+    EXPECT_EQ(EntryOf(cubin).value().symbol, symbol);
+    EXPECT_TRUE(device->LoadKernel(Sha256Of(cubin), cubin).ok()) << symbol;
+  }
+  for (const char* symbol : {"", "add_1", "stoker_add_2", "stoker_add", "Stoker_add_1"}) {
+    const std::string cubin = FakeCubin({}, symbol);
+    const auto kernel = device->LoadKernel(Sha256Of(cubin), cubin);
+    ASSERT_FALSE(kernel.ok()) << symbol;
+    EXPECT_EQ(kernel.error().code, ErrorCode::kDataLoss);
+    EXPECT_THAT(kernel.error().message, HasSubstr("it has 0 kernels with names like stoker_add_1"));
   }
 }
 

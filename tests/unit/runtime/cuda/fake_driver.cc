@@ -18,6 +18,7 @@ struct CUctx_st {
 };
 struct CUmod_st {
   stoker::cuda::FakeModule module;
+  std::string symbol;  // Of its kernel.
   bool is_real =
       false;  // A real cubin: launches are noted with what they are given, and do nothing.
   unsigned most_shared_bytes = 48 << 10;  // Of a launch.
@@ -214,7 +215,7 @@ T At(const char* image, std::uint64_t at) {
 
 // Threads and parameters that a cubin says its kernel has: records of a format, an attribute, and
 // the size of what follows or a value.
-bool ReadCubin(const char* image, FakeModule& module) {
+bool ReadCubin(const char* image, FakeModule& module, std::string& symbol) {
   constexpr std::uint8_t kSized = 4;
   constexpr std::uint8_t kParameterBytes = 0x0a;
   constexpr std::uint8_t kRequiredThreads = 0x10;
@@ -225,9 +226,10 @@ bool ReadCubin(const char* image, FakeModule& module) {
   const Elf64_Shdr names = section(header.e_shstrndx);
   for (unsigned i = 0; i < header.e_shnum; ++i) {
     const Elf64_Shdr info = section(i);
-    if (std::strcmp(image + names.sh_offset + info.sh_name, ".nv.info.stoker_cuda_kernel_1") != 0) {
-      continue;
-    }
+    const std::string_view name = image + names.sh_offset + info.sh_name;
+    constexpr std::string_view kInfo = ".nv.info.";
+    if (!name.starts_with(kInfo) || name == kInfo) continue;
+    symbol = name.substr(kInfo.size());
     for (std::uint64_t at = info.sh_offset; at < info.sh_offset + info.sh_size;) {
       const auto format = At<std::uint8_t>(image, at);
       const auto attribute = At<std::uint8_t>(image, at + 1);
@@ -403,9 +405,8 @@ FAKE cuModuleLoadData(CUmod_st** module, const void* image) {
   const auto* bytes = static_cast<const char*>(image);
   auto made = std::make_unique<CUmod_st>();
   made->is_real = At<Elf64_Ehdr>(bytes, 0).e_phnum > 0;  // Ours have no program.
-  if (made->is_real) {
-    if (!ReadCubin(bytes, made->module)) return kInvalidImage;
-  } else {
+  if (!ReadCubin(bytes, made->module, made->symbol)) return kInvalidImage;
+  if (!made->is_real) {
     made->module = At<FakeModule>(bytes, sizeof(Elf64_Ehdr));
     if (made->module.magic != FakeModule::kMagic) return kInvalidImage;
   }
@@ -423,7 +424,7 @@ FAKE cuModuleUnload(CUmod_st* module) {
 FAKE cuModuleGetFunction(CUfunc_st** function, CUmod_st* module, const char* name) {
   BEGIN("cuModuleGetFunction");
   IN_CONTEXT;
-  if (std::string(name) != "stoker_cuda_kernel_1") return kNotFound;
+  if (name != module->symbol) return kNotFound;
   *function = reinterpret_cast<CUfunc_st*>(module);
   return 0;
 }
@@ -448,7 +449,7 @@ FAKE cuLaunchKernel(CUfunc_st* function, unsigned grid, unsigned, unsigned, unsi
                     void** parameters, void**) {
   BEGIN("cuLaunchKernel");
   IN_CONTEXT;
-  const auto [module, is_real, most_shared_bytes] = *reinterpret_cast<CUmod_st*>(function);
+  const auto [module, symbol, is_real, most_shared_bytes] = *reinterpret_cast<CUmod_st*>(function);
   if (block != module.threads || grid == 0) return kInvalidValue;
   if (shared_bytes > most_shared_bytes || (!is_real && shared_bytes != module.shared_bytes)) {
     return kInvalidValue;

@@ -69,13 +69,14 @@ inline FakeDriver& Fake() {
 
 // A cubin as far as anybody looks: the module, the threads of a block where real ones say them, and
 // the constant that says its dynamic shared memory, where it has some.
-inline std::string FakeCubin(const FakeModule& module) {
-  const std::string names = std::string(".names") + '\0' + ".nv.info.stoker_cuda_kernel_1" + '\0' +
-                            "stoker_cuda_shared_bytes_1" + '\0';
+inline std::string FakeCubin(const FakeModule& module,
+                             const std::string& symbol = "stoker_cuda_kernel_1") {
+  const std::string names = std::string(".names") + '\0' + "stoker_cuda_shared_bytes_1" + '\0' +
+                            ".nv.info." + symbol + '\0';
   const std::uint32_t info[] = {0x000c1004, module.threads, 1, 1};
-  Elf64_Sym symbol{};
-  symbol.st_name = 37;
-  symbol.st_shndx = 3;
+  Elf64_Sym constant{};
+  constant.st_name = 7;
+  constant.st_shndx = 3;
   Elf64_Shdr sections[4]{};
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -95,10 +96,10 @@ inline std::string FakeCubin(const FakeModule& module) {
     section.sh_size = size;
   };
   add(sections[0], names.data(), names.size());
-  sections[1].sh_name = 7;
+  sections[1].sh_name = 34;
   add(sections[1], info, sizeof info);
   sections[2].sh_type = SHT_SYMTAB;
-  add(sections[2], &symbol, sizeof symbol);
+  add(sections[2], &constant, sizeof constant);
   add(sections[3], &module.shared_bytes, sizeof module.shared_bytes);
   header.e_shoff = append(sections, header.e_shnum * sizeof sections[0]);
   std::memcpy(bytes.data(), &header, sizeof header);

@@ -19,9 +19,10 @@ from ..store import store
 from ..store.key import key_of_fields, recorder_text
 from ..store.notes import note
 from ..trust import features
-from ..words.digests import digest_of
+from ..words.code import what_it_does
 from ..words.paths import text
 from ..words.versions import packages
+from .beside import WRONG
 
 FIRST_STARTS = 3  # Of each capture.
 ONE_IN = "STOKER_AUDIT_ONE_IN"  # Warm starts; 0: none is drawn.
@@ -64,9 +65,7 @@ def stands_for(key, stored, record):
         store.drop(key, stored)
         note(key.entry, "differing", what, f"{now}, not {before}")
         warn_once(
-            ("differing", key.entry),
-            "a capture of %s was wrong and is dropped: %s is %s in a new trace, not %s.",
-            key.entry, what, now, before)
+            ("differing", key.entry), WRONG, key.entry, what, now, before)
         return False
     # One that holds for others is right, too, and nothing is to be compared.
     if different is None:
@@ -132,20 +131,16 @@ def _guards(record):
 
 
 def _bytecode(record):
-    return [*_instructions(record["code"]), *(
-        f"{kind} {_instructions(body) if kind in ('function', 'maker') else body}"
-        for _, kind, body in record["globals"])]
+    made = []
+    for number, (_, kind, body) in enumerate(record["globals"]):
+        made += _does(body, f"{kind} {number}") if kind in ("function", "maker") else [f"{kind} {body}"]
+    return [*_does(record["code"], "the frame"), *made]
 
 
-def _instructions(code):
-    """What the code does, without lines, and without names of locals: Dynamo numbers them."""
-    constants = [
-        _instructions(constant["code"]) if isinstance(constant, dict) and "code" in constant
-        else constant for constant in code["co_consts"]]
-    names = [_PREFIX.sub("", name) for name in code["co_names"]]
-    return [
-        f"instructions with digest {digest_of(code['co_code'])}", f"constants {constants}",
-        f"names {names}", f"{len(code['co_varnames'])} locals"]
+def _does(code, name):
+    """Without what is never come to: where Dynamo goes on from a function that goes on itself, it leaves the start of that in,
+    if it came from a capture."""
+    return [f"{name}: {each}" for each in what_it_does(code, lambda global_name: _PREFIX.sub("", global_name))]
 
 
 def _of_optimizers(record):

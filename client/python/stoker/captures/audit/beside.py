@@ -17,7 +17,9 @@ from ...base.log import logger
 from ...base.signals import suppressed
 
 TIMEOUT_S = 600  # Of a trace, at the lowest priority.
-_LINES = 3  # The descriptor that a child's warnings go to.
+# All that a child says: what else it meets, as where PyTorch does not trace in a forked process, is nothing of the job's.
+WRONG = "a capture of %s was wrong and is dropped: %s is %s in a new trace, not %s."
+_LINES = 3  # The descriptor that its lines go to.
 _MAX_FD = 1 << 16
 
 _is_child = False
@@ -35,7 +37,7 @@ def end():
 
 
 def run(trace):
-    """Calls trace() in a child; what it warns of there, this process says. False if there is none now: forking is not
+    """Calls trace() in a child; whether a capture was wrong there, this process says. False if there is none now: forking is not
     safe here, or another one is at work."""
     if not _may_fork() or _turn.is_taken():
         return False
@@ -53,7 +55,7 @@ def run(trace):
     os.close(writer)
     with suppressed(ChildProcessError):  # Somebody else may have waited for it, or nobody may.
         os.waitpid(child, 0)  # It has ended at once; its own child belongs to nobody.
-    background.start("stoker-audit", "an audit's warnings are not said", _say, reader)
+    background.start("stoker-audit", "what an audit found is not said", _say, reader)
     return True
 
 
@@ -98,6 +100,7 @@ def _leave_job(writer):
     torch.set_num_threads(1)  # Its pool's threads are in the job.
     lines = logging.StreamHandler(os.fdopen(_LINES, "w", buffering=1))
     lines.setLevel(logging.WARNING)
+    lines.addFilter(lambda record: record.msg == WRONG)
     logger.handlers[:] = [lines]
     logger.propagate = False
 

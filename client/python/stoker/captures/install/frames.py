@@ -63,7 +63,8 @@ def _find_one(code, module_name, local_values, global_values, options, wrap, rep
         gpus_ahead.warm_up(devices.gpu_in_use())
         describe = Describer()
         key = key_of(
-            code, module_name, local_values, options, client().target, client().compiler_epoch(), describe)
+            code, module_name, local_values, options, client().target, client().processor,
+            client().compiler_epoch(), describe)
         if not features.are_on(DIRECT if wrap is None else CAPTURES):
             return None, Start(key)
         return _find(

@@ -52,4 +52,6 @@ def load_program(words, device, replays, run_part=None, lets_go=False):
     for operator, reason in program.fallbacks.items():
         tally.count_fallback(operator)
         warn_once(("fallback", operator), "%s runs in eager PyTorch: %s.", operator, reason)
-    return programs.run_of(program, executables, recorder_on(device, replays and bool(executables)), lets_go)
+    return programs.profiled(
+        programs.name_of_calls(record["request_keys"], lets_go),
+        programs.run_of(program, executables, recorder_on(device, replays and bool(executables)), lets_go))

@@ -34,9 +34,9 @@ class CaptureKey(NamedTuple):
         return self.fields[0][1]
 
 
-def key_of(code, module_name, local_values, options, target, compiler, describe):
-    """The key of a frame of `code` about to run. `options`: text; `target`: the processor's kind; `compiler`: the
-    daemon's epoch."""
+def key_of(code, module_name, local_values, options, target, processor, compiler, describe):
+    """The key of a frame of `code` about to run. `options`: text; `target`: what kernels are compiled for; `processor`:
+    what PyTorch may have chosen an operator by; `compiler`: the daemon's epoch."""
     modules = {
         name: value for name, value in sorted(local_values.items())
         if isinstance(value, torch.nn.Module)}
@@ -47,6 +47,7 @@ def key_of(code, module_name, local_values, options, target, compiler, describe)
         ("modules", _classes_text(modules, describe)),
         ("inputs", _inputs_text(local_values)),
         ("options", options),
+        ("processor", processor),
         ("python", f"{platform.python_implementation()} {platform.python_version()}{sys.abiflags}"),
         *makers(target, compiler),
     )

@@ -9,6 +9,8 @@ import sys
 import types
 
 from ..bytecode.instructions import all_of
+from ..bytecode.reached import reached
+from .digests import digest_of
 from .generated import is_maker, maker_of
 from .values import NotPortable, class_path, decode, encode, look_up
 
@@ -77,6 +79,17 @@ def _decode_constant(constant, file_name, global_values, rename, depth):
     return decode(constant)
 
 
+def what_it_does(fields, rename):
+    """Texts, to compare: lines are left out, and names of locals. `rename`: name -> the name that is compared."""
+    constants = [
+        {"code": digest_of("\n".join(what_it_does(constant["code"], rename)))}
+        if isinstance(constant, dict) and "code" in constant else constant for constant in fields["co_consts"]]
+    code = decode_code({
+        **fields, "co_names": [rename(name) for name in fields["co_names"]],
+        "co_consts": [encode(str(constant)) for constant in constants]}, "", {})
+    return [f"{code.co_argcount} arguments", *reached(code)]
+
+
 def _template():
     """Gives the code object whose fields are replaced: its constructor differs between versions."""
 
@@ -141,4 +154,4 @@ def _locals_that_hold(instructions, name):
 
 
 __all__ = [
-    "NotPortable", "attributes_of_global", "decode_code", "encode_code", "global_names"]
+    "NotPortable", "attributes_of_global", "decode_code", "encode_code", "global_names", "what_it_does"]

@@ -264,6 +264,7 @@ NAMES = (
     Name("torch._native.registry:_graphs", (), "the same, where PyTorch has a registry of other kernels"),
     Name("torch._C:_dispatch_dump", _BOTH, "whether such a kernel is the program's, or PyTorch's own"),
     Name("torch._C:DispatchKey", _BOTH, "through which of them calls may go"),
+    Name("torch.autograd.profiler:_is_profiler_enabled", (), "whether calls are profiled"),
     Name("torch.autograd.forward_ad:_current_level", _BOTH, "which level of tangents is open"),
     Name("torch.utils._device:CURRENT_DEVICE", (CAPTURES,), "the same"),
     Name("torch._C:_dispatch_get_all_op_names", _BOTH, "which operators a namespace has"),

@@ -7,7 +7,7 @@
 
 #include "compiler/codegen/codegen.h"
 #include "compiler/codegen/nvptx/cubin_resources.h"
-#include "protocol/artifact/cuda_kernel_abi.h"
+#include "runtime/cuda/cubin.h"
 #include "tests/unit/compiler/codegen/body_builder.h"
 #include "tests/unit/compiler/codegen/sample_funcs.h"
 
@@ -69,7 +69,7 @@ TEST_P(NvptxKernelTest, Ptx_OfEverySample_IsWholeAndTheSameTwice) {
   for (const LoopFunc& func : Samples()) {
     const std::string ptx = PtxOf(func, GetParam());
     EXPECT_THAT(ptx, HasSubstr(".target " + std::string(GetParam())));
-    EXPECT_THAT(ptx, HasSubstr(".visible .entry " + std::string(kCudaKernelSymbol)));
+    EXPECT_THAT(ptx, HasSubstr(".visible .entry stoker_" + NameOf(func) + "_1("));
     const auto schedule = std::get<CudaSchedule>(Scheduled(func, GetParam()).schedule);
     EXPECT_THAT(ptx, HasSubstr(".reqntid " + std::to_string(schedule.threads) + ", 1, 1"));
     EXPECT_THAT(ptx, Not(HasSubstr(".extern")));
@@ -89,7 +89,7 @@ TEST_P(NvptxKernelTest, Cubin_OfEverySample_IsAnElfAndTheSameTwice) {
     EXPECT_EQ(code->elf.substr(0, 4),
               "\x7f"
               "ELF");
-    EXPECT_THAT(code->elf, HasSubstr(kCudaKernelSymbol));
+    EXPECT_EQ(cuda::EntryOf(code->elf).value().symbol, "stoker_" + NameOf(func) + "_1");
     EXPECT_EQ(code->elf, GenerateKernel(kernel, TargetOf(GetParam())).value().elf);
   }
 }

@@ -133,6 +133,24 @@ TEST(StandingRowsTest, OddAddresses_MatchInterpreter) {
   for (const DType dtype : kDTypes) CheckRows(dtype, 12, 4096, 2, 1, true);
 }
 
+// What is copied ahead is what was there before this row was computed.
+TEST(StandingRowsTest, LoadOfWhatAnEarlierStageStored_NoneStands) {
+  const std::int64_t elements = 4096;
+  LoopFunc func = Rows(DType::kF32, 33, elements, 2);
+  ASSERT_TRUE(Standing(func));
+  const IndexMap all = Affine({{0, elements}, {1, 1}});
+  func.operands.push_back({DType::kF32, true, false});
+  Stage& earlier = func.stages[1];
+  BodyBuilder e(earlier.body);
+  earlier.stores = {{e.Load(At(0, DType::kF32, all)), At(4, DType::kF32, all)}};
+  EXPECT_TRUE(Standing(func));  // Stored alone.
+  Stage& last = func.stages.back();
+  BodyBuilder b(last.body);
+  const std::uint32_t stored = b.Load(At(4, DType::kF32, all));
+  last.stores[0].value = b.Op(OpKind::kAdd, {last.stores[0].value, stored});
+  EXPECT_FALSE(Standing(func));
+}
+
 bool StandsByDefault(const LoopFunc& func) {
   const auto scheduled = ScheduleKernel(func, Hopper()).value();
   const auto* rows = std::get_if<RowSchedule>(&std::get<CudaSchedule>(scheduled.schedule).how);

@@ -520,9 +520,10 @@ void PlaceShared(llvm::Module& module, std::string& memory) {
 // A function that takes the kernel's arguments from an array of them.
 void AddEntry(llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
-  llvm::Function* kernel = module.getFunction(kCudaKernelSymbol);
+  llvm::Function* kernel = nullptr;
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
+    if (function.getCallingConv() == llvm::CallingConv::PTX_Kernel) kernel = &function;
     function.setCallingConv(llvm::CallingConv::C);
     function.setAttributes({});
     function.setLinkage(llvm::GlobalValue::InternalLinkage);
