@@ -27,16 +27,18 @@ MAY_IMPORT = {
     "captures/bytecode": ["base"],
     "captures/words": ["base", "pytorch", "graph", "captures/bytecode"],
     "captures/premises": ["base", "pytorch", "captures/bytecode", "captures/words"],
-    "captures/check": ["base", "pytorch", "pytorch/native", "captures/bytecode", "captures/words", "captures/premises"],
+    "captures/optimizers": ["base", "pytorch", "pytorch/native", "captures/words", "captures/premises"],
+    "captures/check": [
+        "base", "pytorch", "pytorch/native", "captures/bytecode", "captures/words", "captures/premises", "captures/optimizers"],
     "captures/store": ["base", "libstoker", "pytorch", "captures/words"],
     "captures/trust": ["base", "libstoker", "pytorch", "pytorch/names", "captures/store"],
     "captures/audit": ["base", "libstoker", "captures/words", "captures/store", "captures/trust"],
     "captures/record": [
         "base", "libstoker", "pytorch", "pytorch/names", "captures/bytecode", "captures/words", "captures/premises",
-        "captures/store", "captures/trust", "captures/audit"],
+        "captures/optimizers", "captures/store", "captures/trust", "captures/audit"],
     "captures/install": [
         "base", "libstoker", "pytorch", "pytorch/names", "graph", "runtime", "lowering", "captures/words",
-        "captures/check", "captures/store", "captures/trust", "captures/audit"],
+        "captures/check", "captures/optimizers", "captures/store", "captures/trust", "captures/audit"],
     "captures": [
         "base", "pytorch", "pytorch/names", "captures/store", "captures/trust", "captures/record", "captures/install"],
     "captures/trial": ["base", "libstoker", "pytorch", "pytorch/names", "captures", "captures/trust", "captures/install"],

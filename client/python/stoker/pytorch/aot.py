@@ -72,6 +72,14 @@ def metadata():
     return None if context is None else context.fw_metadata
 
 
+def held():
+    """Tensors that Dynamo's graph holds, the first inputs of the graph that is being compiled."""
+    from torch._guards import TracingContext
+
+    context = TracingContext.try_get()
+    return () if context is None else tuple(context.params_flat or ())
+
+
 def static_inputs():
     """Positions of parameters and buffers among the inputs of the graph being compiled, but for those that it changes:
     they are another thing in each call."""

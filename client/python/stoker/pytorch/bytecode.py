@@ -3,6 +3,7 @@ functions that go on from where a graph breaks.
 """
 
 import functools
+import itertools
 import types
 from typing import Any, NamedTuple
 
@@ -39,6 +40,10 @@ class WithoutDynamo:
 
     dict_getitem = dict.__getitem__
     list_getitem = list.__getitem__
+
+    @staticmethod
+    def dict_keys_getitem(dictionary, place):
+        return next(itertools.islice(dict.keys(dictionary), place, None))
 
     @staticmethod
     def record_pregraph_bytecode_enter():

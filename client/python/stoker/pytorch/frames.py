@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import torch
 
 from ..base.signals import learn_handlers
-from . import unguarded
+from . import facts, unguarded
+from .names import OPTIMIZERS
+from .noted import optimizers
 from .guards import keys_of, orders_of, sameness_of, unguarded_of, words_of
 
 _tracing = threading.local()
@@ -28,6 +30,7 @@ class Trace(NamedTuple):
     constant_calls: list  # (function, arguments, keywords, result) of those whose result counts as constant.
     places: dict  # File -> {dis.Positions} of the instructions that were traced.
     scopes: list  # [(code object, globals with which it was traced)]
+    optimizers: list  # [(optimizer, source)] of those that Dynamo took apart.
 
 
 class Recorded(NamedTuple):
@@ -43,8 +46,8 @@ def attach(is_ours, find, record, audit):
     find(frame, keywords, dynamic): (Installed, token), either may be None. An Installed, with `code` and `check`,
     takes the place of a trace, and audit(token, trace) may have the frame traced in a process of its own. Without one,
     and with a token, record(token, frame) is a context manager around Dynamo's own work; it gives a function that is
-    called with a Recorded if the frame was transformed, and gives a check(locals) to ask before Dynamo's
-    guards, or None."""
+    called with a Recorded if the frame was transformed, and gives (check(locals) to ask before Dynamo's guards, or None;
+    is_enough(), whether that stands in their place)."""
     from torch._dynamo import convert_frame
 
     original_wrapper = convert_frame.catch_errors_wrapper
@@ -68,6 +71,8 @@ def attach(is_ours, find, record, audit):
     _note_places()
     _note_unguarded_sameness()
     unguarded.attach(lambda: held.unguarded if (held := getattr(_tracing, "notes", None)) is not None else None)
+    if facts.first_difference(OPTIMIZERS) is None:
+        optimizers.attach(lambda: held.optimizers if (held := getattr(_tracing, "notes", None)) is not None else None)
 
 
 def _note_constants():
@@ -158,6 +163,7 @@ class _Notes:
         self.texts, self.constant_calls, self.places, self.scopes = set(), [], {}, {}
         self.same = {}  # Source -> another one, of the same object.
         self.unguarded = unguarded.Unguarded()
+        self.optimizers = optimizers.Optimizers()
 
     def of(self, output_graph):
         from torch._guards import Guard
@@ -174,7 +180,7 @@ class _Notes:
             output_graph.input_source_to_sizes_strides,
             list({id(code): code for code in output_graph.traced_code}.values()),
             frozenset(output_graph.installed_globals), frozenset(self.texts), self.meets_bytes,
-            list(self.constant_calls), places, list(self.scopes.values()))
+            list(self.constant_calls), places, list(self.scopes.values()), self.optimizers.of(output_graph))
 
 
 def copied(value):
@@ -209,6 +215,8 @@ class _Callback:
 
         if not has_tensor_in_frame(frame):
             return ConvertFrameReturn()  # As Dynamo decides too: there is nothing to trace.
+        if optimizers.is_around_a_step(frame.f_code):
+            return ConvertFrameReturn()
         learn_handlers()
         installed, token = self._find(frame, self._keywords, self._dynamic)
 
@@ -217,7 +225,7 @@ class _Callback:
 
         if installed is not None:
             self._audit(token, lambda: self._trace(token, frame, run_dynamo))
-            return _guarded(installed, frame.f_code, frame.f_globals)
+            return _guarded(installed, frame.f_code, frame.f_locals, frame.f_globals)
         return run_dynamo(2) if token is None else self._trace(token, frame, run_dynamo)
 
     def _trace(self, token, frame, run_dynamo):
@@ -231,9 +239,9 @@ class _Callback:
         if result.guarded_code is None or notes.trace is None:
             finish(None)
             return result
-        check = finish(Recorded(notes.trace, result.guarded_code.code))
+        check, is_enough = finish(Recorded(notes.trace, result.guarded_code.code))
         if check is not None:
-            _ask_first(check, result.guarded_code.guard_manager)
+            _ask_first(check, is_enough, result.guarded_code.guard_manager)
         return result
 
     @property
@@ -246,8 +254,9 @@ def without_dynamo(function, reason):
     return torch.compiler.disable(function, reason=reason)
 
 
-def _ask_first(check, manager):
-    """`check` is asked before Dynamo's `manager`: it costs less. Where it does not hold, that one decides."""
+def _ask_first(check, is_enough, manager):
+    """`check` is asked before Dynamo's `manager`: it costs less. Where it does not hold, that one decides, unless it is_enough():
+    Dynamo does not guard which gradients are one."""
     from torch._C._dynamo.guards import RootGuardManager
 
     dynamos, root, whose = manager.root, RootGuardManager(), weakref.ref(manager)
@@ -255,14 +264,24 @@ def _ask_first(check, manager):
     def holds(local_values):
         own = whose()
         own.root = dynamos  # The frame's entry knows the other one by now; who asks what failed is told by this one.
-        return check(local_values) or own.check(local_values)
+        return check(local_values) or not is_enough() and own.check(local_values)
 
     root.add_lambda_guard(holds, ["the guards of a Stoker capture, and Dynamo's"], None)
     manager.root = root
     manager.stoker_root = root  # The entry holds a plain pointer to it.
 
 
-def _guarded(installed, entry_code, global_values):
+def _invalidate(whose):
+    """Of an optimizer that has died: the entry counts no more towards PyTorch's limit of them."""
+    from torch._dynamo.guards import DeletedGuardManagerWrapper
+
+    manager = whose()
+    if manager is not None and manager.cache_entry is not None and manager.extra_state is not None:
+        manager.extra_state.invalidate(
+            manager.cache_entry, DeletedGuardManagerWrapper("an optimizer of a Stoker capture has died"))
+
+
+def _guarded(installed, entry_code, local_values, global_values):
     """An Installed as what a frame callback returns."""
     from torch._C._dynamo.guards import RootGuardManager
     from torch._dynamo import convert_frame
@@ -277,6 +296,11 @@ def _guarded(installed, entry_code, global_values):
     root = RootGuardManager()
     root.add_lambda_guard(installed.check, ["the guards of a Stoker capture"], None)
     manager = GuardManagerWrapper(root)
+    manager.id_matched_objs = {
+        name: weakref.ref(value) for name, value in local_values.items()
+        if any(value is optimizer for optimizer in installed.optimizers)}
+    for optimizer in installed.optimizers:
+        weakref.finalize(optimizer, _invalidate, weakref.ref(manager)).atexit = False
     manager.global_scope, manager.closure_vars = {"G": global_values}, {}  # To explain a recompile.
     return wrap_guarded_code(GuardedCode(
         installed.code, manager, CompileId(frame_id=0, frame_compile_id=0), "Stoker capture"))

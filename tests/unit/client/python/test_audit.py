@@ -33,6 +33,9 @@ RECORD = {
     "nodes": [[ROOT, "local", "x"], [ROOT, "local", "self"], [1, "attr", "scale"]],
     "guards": [[0, "equals", 3, "a.py:1"], [2, "equals", {"float": "0x1p+0"}, ""], [0, "same", 2, ""]],
     "shapes": ["L['x'].size()[0] >= 2"],
+    "optimizers": {
+        "places": [1], "only_same": [], "others": [0], "marks": [[0, "guarded"]], "keeps_capturable": False,
+        "words": {"leaves": [[0, 1, {"value": {"float": "0x1p+0"}}, {"value": None}]], "tensors": [[], []], "others": [1]}},
     "facts": {
         "codes": [["m:f", "0123"]], "chains": [["m", ["F", "gelu"], ["function", "m:gelu", "4567"]]]},
     "code": code_of(doubled),
@@ -53,6 +56,9 @@ def in_another_order(record):
     record["guards"] = [[1, "same", 2, ""], [2, "equals", {"float": "0x1p+0"}, ""], [1, "equals", 3, "b.py:9"]]
 
 
+    record["optimizers"].update(places=[0], others=[1])
+
+
 def under_another_prefix(record):
     record["code"] = code_of(doubled_otherwise)
     record["globals"][0][0] = "__stoker_ffff_0"
@@ -70,13 +76,26 @@ def test_what_is_the_same_does_not_differ(change):
     assert audit.first_difference(RECORD, changed(change)) is None
 
 
+@pytest.mark.parametrize("change", [
+    lambda record: record["optimizers"]["words"].update(leaves=[[0, 0, {"value": {"float": "0x1p+0"}}, {"value": None}]]),
+    lambda record: record["optimizers"].update(only_same=[1]), lambda record: record.update(optimizers=None),
+    lambda record: record["graphs"][0].update(held=[0])])
+def test_optimizers_count(change):
+    assert audit.first_difference(RECORD, changed(change)) is not None
+
+
+def of_any_rate(record):
+    """Of learning: once it has varied."""
+    record["optimizers"]["words"]["leaves"][0][2] = {"number": "float"}
+
+
 def of_any_number(record):
     """As Dynamo traces once a number has varied."""
     record["guards"][0][1:3] = "type", ["builtins:int", "0123"]
 
 
 @pytest.mark.parametrize("change", [
-    of_any_number, lambda record: record["shapes"].append("L['x'].size()[0] == L['x'].size()[1]"),
+    of_any_number, of_any_rate, lambda record: record["shapes"].append("L['x'].size()[0] == L['x'].size()[1]"),
     lambda record: [of_any_number(record), record["shapes"].append("L['x'] == 3")]])
 def test_records_of_other_sizes_or_numbers_are_not_compared(change):
     assert audit.first_difference(RECORD, changed(change)) is not None

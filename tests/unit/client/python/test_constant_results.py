@@ -81,7 +81,7 @@ def test_no_function_is_called_where_another_guard_fails(monkeypatch):
     program = GuardProgram({
         "nodes": [[ROOT, "local", "x"]], "guards": [[0, "equals", 1, ""]], "distinct": [], "shapes": [], "names": [],
         "enumerates": False, "orders": False, "lines": False, "objects": [], "tensors": [], "members": [], "identities": [],
-        "compares_identity": False, "kinds": [], "apart": False,
+        "compares_identity": False, "optimizers": None, "kinds": [], "apart": False,
         "facts": {"codes": [], "chains": [], "operators": [], "classes": [], "texts": [], "modules": []},
         "environment": {"variables": [], "packages": None, "modules": [], "places": False, "finders": None, "replaced": None, "hash": None, "rank": None, "settings": settings(), "codecs": []}, "trees": [], "untraced": None,
         "installed": [],

@@ -182,7 +182,7 @@ def record_of(model, x, global_values):
     is_constant(paths.add(probe, "attr", "level"), 5)
     return {
         "nodes": paths.nodes, "guards": guards, "distinct": sorted(distinct), "shapes": [],
-        "compares_identity": False, "apart": False, "state": {}}
+        "compares_identity": False, "optimizers": None, "apart": False, "state": {}}
 
 
 PROBE = "stoker_guard_probe"

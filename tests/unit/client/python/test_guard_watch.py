@@ -36,7 +36,7 @@ class Guarded:
     def warm(self):
         record = {
             "nodes": self.paths.nodes, "guards": self.guards, "distinct": [], "shapes": [],
-            "compares_identity": False, "apart": False, "state": {}}
+            "compares_identity": False, "optimizers": None, "apart": False, "state": {}}
         reference = GuardProgram(record, {})
         reference._describe = Describer()
         self.program = native.program(record, {}, reference._ask)

@@ -158,7 +158,7 @@ def test_this_installation_is_one_that_was_tested():
 def test_every_feature_has_a_name_and_every_name_a_purpose():
     assert {
         names.GRAPHS, names.WEIGHTS, names.SIZES, names.CAPTURES, names.TRAINING, names.DIRECT, names.EXPORTED,
-        names.GPUS} == set(FEATURES)
+        names.GPUS, names.OPTIMIZERS} == set(FEATURES)
     assert all(name.purpose for name in NAMES)
 
 

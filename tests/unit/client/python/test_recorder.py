@@ -20,7 +20,7 @@ def finished(monkeypatch):
         monkeypatch.setattr(recorder.beside, "is_child", lambda: False)
         said = []
         monkeypatch.setattr(recorder, "note", lambda entry, how, reason=None, **_: said.append((how, reason)))
-        assert each._finish(None, types.SimpleNamespace(trace=None, code=None)) is None
+        assert each._finish(None, types.SimpleNamespace(trace=None, code=None)) == (None, None)
         return said
 
     return finish

@@ -109,7 +109,18 @@ def _numbers(record):
             opened.add(text(record["nodes"], place))
         elif kind == "equals" and (type(expected) is int or isinstance(expected, dict) and "float" in expected):
             fixed.add(text(record["nodes"], place))
+    for number, leaves in enumerate(_optimizers(record)):
+        for place, each in enumerate(leaves):
+            if type(each) is dict and "number" in each:
+                opened.add(f"optimizer {number}: {place}")
+            elif type(each) is dict and type(each["value"]) is dict and "float" in each["value"]:
+                fixed.add(f"optimizer {number}: {place}")
     return opened, fixed
+
+
+def _optimizers(record):
+    """Of each, the words of its leaves."""
+    return record["optimizers"]["words"]["leaves"] if record["optimizers"] is not None else []
 
 
 def _guards(record):
@@ -132,11 +143,22 @@ def _does(code, name):
     return [f"{name}: {each}" for each in what_it_does(code, lambda global_name: _PREFIX.sub("", global_name))]
 
 
+def _of_optimizers(record):
+    described = record["optimizers"]
+    if described is None:
+        return []
+    places = [
+        f"{name} {text(record['nodes'], place)}" for name in ("places", "only_same", "others") for place in described[name]]
+    return sorted(places) + [f"{name}: {value}" for name, value in described["words"].items() if name != "others"]
+
+
 _PARTS = (
     ("a guard", _guards),
     ("a guard on sizes", lambda record: sorted(record["shapes"])),
     ("code", lambda record: record["facts"]["codes"]),
     ("the bytecode", _bytecode),
+    ("an optimizer", _of_optimizers),
+    ("what a graph holds", lambda record: [graph.get("held") for graph in record["graphs"]]),
     ("a graph", lambda record: [graph["eager"] for graph in record["graphs"]]),
     ("a backward graph", lambda record: [(graph.get("backward") or {}).get("eager") for graph in record["graphs"]]),
     ("what happens around a graph", lambda record: [graph["runtime"] for graph in record["graphs"]]),

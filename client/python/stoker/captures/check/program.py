@@ -14,6 +14,7 @@ from ...base.signals import suppressed
 from ...pytorch import devices, state
 from ...pytorch.marks import COMPILER
 from ..bytecode.reads import ALL
+from ..optimizers.live import Optimizers
 from ..premises import (
     checks, constants, environment, facts, imported, members, objects, packages, sameness, trees)
 from ..premises.shapes import compile_expressions
@@ -53,12 +54,15 @@ class GuardProgram:
         self._values = None
         self._native = None
         self._describe = None
+        words = record["optimizers"]
+        self._optimizers = None if words is None else Optimizers(words, self._nodes)
+        self.live = None  # An optimizers.live.Live, between a check that held and bind().
         self._describe_later = _KnowsNothing if record["compares_identity"] else lambda: _Later(self._new_describer)
 
     def first_failure(self, local_values):
         """None if all guards hold."""
         try:
-            return self._first_failure(local_values)
+            return self._first_failure(local_values) or self._optimizers_failure(local_values, makes_first_states=True)
         except NotPortable as error:  # What had words has none now.
             return _code_failure(("what code reads", "what it was", str(error)))
 
@@ -120,19 +124,36 @@ class GuardProgram:
         self._describe = self._new_describer()
         self._describe_later = _KnowsNothing
         self._native = native.program(self._record, self._globals, self._ask)
-        if self._native is not None and self._native.first_failure(local_values) == ALL_HOLD:
+        if self._native is None or self._native.first_failure(local_values) != ALL_HOLD:
+            failure = self._first_failure_in_python(local_values)
+            if failure is not None:
+                return failure
+        return self._optimizers_failure(local_values, makes_first_states=False)
+
+    def _optimizers_failure(self, local_values, makes_first_states):
+        """Last: where all else holds, a trace would make the states that are missing."""
+        if self._optimizers is None:
             return None
-        return self._first_failure_in_python(local_values)
+        values = Values(self._nodes, Scope(local_values, self._globals))
+        self.live, different = self._optimizers.look(values, self._describe, makes_first_states)
+        return None if different is None else Failure("optimizer", *different)
+
+    def take_over(self):
+        """Leaves on a program's tensors what a trace would. After first_failure gave None."""
+        if self.live is not None:
+            self._optimizers.take_over(self.live)
 
     def device(self, local_values):
         """The GPU that inputs lie on; the CPU where none lies on one, None where they lie on several: a capture knows no
         numbers."""
         places = [
             place for place, kind, expected, _ in self._guards if kind == "tensor" and expected["device"] != "cpu"]
-        if not places:
+        held = [] if self.live is None else self.live.described.tensors
+        if not places and all(tensor.device == devices.CPU for tensor in held):
             return devices.CPU
-        values = self._evaluate(local_values)
-        found = {values[place].device for place in places}
+        values = self._evaluate(local_values) if places else ()
+        found = {values[place].device for place in places} | {
+            tensor.device for tensor in held if tensor.device != devices.CPU}
         return found.pop() if len(found) == 1 else None
 
     def _first_failure_in_python(self, local_values):
@@ -210,6 +231,9 @@ class GuardProgram:
         self._values, self._plain, self._describe = None, None, self._describe_later()
         if self._native is None or not self._native.bind_state(*state.parts()):
             guards_hold = _both(state.watcher(), guards_hold)
+        if self.live is not None:
+            guards_hold = _both_of_locals(guards_hold, self._optimizers.check(self.live, self._globals))
+            self.live = None
         if not has_rest:
             return guards_hold
 
@@ -275,6 +299,10 @@ class _KnowsNothing:
 
 def _both(state_unchanged, guards_hold):
     return lambda local_values: state_unchanged() and guards_hold(local_values)
+
+
+def _both_of_locals(guards_hold, optimizers_hold):
+    return lambda local_values: guards_hold(local_values) and optimizers_hold(local_values)
 
 
 def _lie_apart(values, places):

@@ -2,7 +2,9 @@
 
 import builtins
 import importlib
+import itertools
 import types
+import weakref
 from typing import Any, NamedTuple
 
 from ...base import tally
@@ -11,6 +13,7 @@ from ...libstoker.library import StokerError
 from ...pytorch.bytecode import WithoutDynamo, maker_of
 from ...pytorch.marks import COMPILER
 from ..check.program import Failure, GuardProgram
+from ..optimizers.holding import HoldingGraph
 from ..store.notes import note
 from ..words.code import decode_code
 from ..words.values import decode
@@ -19,11 +22,15 @@ from .graphs import make_callable
 from .loading import load_program
 
 
+_installations = itertools.count(1)
+
+
 class Installed(NamedTuple):
     code: types.CodeType
     check: Any  # f(locals) -> bool
     guards: int
     graphs: int
+    optimizers: tuple = ()  # Those without which it is of no use.
 
 
 def install(record, local_values, global_values, file_name, wrap, describe, replays):
@@ -39,23 +46,42 @@ def install(record, local_values, global_values, file_name, wrap, describe, repl
     device = program.device(local_values)
     if device is None:
         return Failure("device", "where inputs lie", "one GPU", "several")
-    code = decode_code(record["code"], file_name, global_values)
+    # What is among the globals for one program's optimizers is never there for another one's, nor for these once more.
+    own = {} if program.live is None else _names_of_its_own(record["globals"])
+    code = decode_code(record["code"], file_name, global_values, own)
     functions = []
     for words in record["graphs"]:
         try:
             function = _load(words, record["key"][0][1], device, replays, wrap)
+            if "held" in words:
+                function = HoldingGraph(function, [program.live.described.tensors[number] for number in words["held"]])
         except StokerError as error:
             return Failure("artifact", "an artifact", "in the store", str(error))
         functions.append(function if wrap is None else wrap(function))
     made = {
-        name: _global(kind, body, functions, global_values, file_name)
+        own.get(name, name): _global(kind, body, functions, global_values, file_name)
         if wrap is not None or kind != "dynamo" else WithoutDynamo
         for name, kind, body in record["globals"]}
     for name, value in made.items():
         # Where both ways meet in one process, what works under Dynamo works without it too.
         if wrap is not None or name not in global_values:
             global_values[name] = value
-    return Installed(code, program.bind(), len(record["guards"]), len(functions))
+    optimizers = () if program.live is None else tuple(program.live.optimizers)
+    for optimizer in optimizers:
+        weakref.finalize(optimizer, _forget, global_values, tuple(made)).atexit = False
+    program.take_over()
+    return Installed(code, program.bind(), len(record["guards"]), len(functions), optimizers)
+
+
+def _names_of_its_own(words):
+    number = next(_installations)
+    return {name: f"{name}_of_{number}" for name, _, _ in words}
+
+
+def _forget(global_values, names):
+    """What was installed for an optimizer that has died."""
+    for name in names:
+        global_values.pop(name, None)
 
 
 def _needs_dynamo(words):

@@ -45,7 +45,7 @@ def tensors_of(values, describe):
     """[[node, what is asked of it]] of tensors, where code asks."""
     asked = _asked_of_tensors(describe)
     return [
-        [place, [ask(value) for ask in asked]] for place, value in enumerate(values)
+        [place, answers_of(value, describe)] for place, value in enumerate(values)
         if isinstance(value, torch.Tensor)] if asked else []
 
 
@@ -58,6 +58,11 @@ def first_tensor_difference(nodes, tensors, describe, values):
         if found != expected:
             return f"state of {text(nodes, place)}", str(expected), str(found)
     return None
+
+
+def answers_of(tensor, describe):
+    """What is asked of it, where code asks."""
+    return [ask(tensor) for ask in _asked_of_tensors(describe)]
 
 
 def _asked_of_tensors(describe):

@@ -21,6 +21,7 @@ from ..words.installed import is_named_tuples
 from ..words.orders import order_words, sets_in
 from ..words.paths import Unreachable, evaluate
 from ..words.values import NotPortable, data_of, encode
+from .optimizers import TracedOptimizers, is_optimizer
 from .sources import SourcePaths
 
 _OF_MAPPINGS = ("item", "dict")  # Steps.
@@ -39,10 +40,15 @@ class GuardWriter:
         """`scope`: a paths.Scope as it was when the frame was entered; `trace`: a pytorch.frames.Trace."""
         self.paths = SourcePaths(scope.global_values, trace.installed_globals)
         self._metadata, self._scope = trace.metadata, scope
-        guards = [guard for guard in trace.guards if guard.kind not in _STATE]
+        self.optimizers = TracedOptimizers(trace.optimizers)
+        guards = [
+            guard for guard in trace.guards
+            if guard.kind not in _STATE and not self.optimizers.is_of_death(guard, scope.global_values)]
         if any(is_named_tuples(scope.global_values.get(name)) for name in trace.installed_globals):
             self._find_scopes(guards, scope)
         pending = [(guard, self._place(guard)) for guard in guards]
+        if trace.optimizers:
+            pending = self._without_what_optimizers_hold(pending, trace)
         self._pending = [
             (guard, place) for guard, place in pending
             if place is None or not (self.paths.root_module(place) or "").startswith(COMPILER)]
@@ -67,6 +73,15 @@ class GuardWriter:
             rule(self, guard, place, value)
         self._write_whole_mappings()
         self._write_tensor_aliasing(self.values)
+
+    def _without_what_optimizers_hold(self, pending, trace):
+        nodes = self.paths.nodes
+        left, others = self.optimizers.left_over(pending, nodes, evaluate(nodes, self._scope), self.paths.of)
+        self.paths = SourcePaths(self._scope.global_values, trace.installed_globals)
+        pending = [(guard, self._place(guard)) for guard in left]
+        for source in (*others, *(source for _, source in trace.optimizers)):
+            self.paths.of(source)
+        return pending
 
     def _find_scopes(self, guards, scope):
         """Guards on what makers of named tuples have as globals, by way of these functions, which are guarded, too."""
@@ -95,7 +110,11 @@ class GuardWriter:
             self.guards.append([place, kind, expected, self._where])
 
     def _is(self, guard, place, value):
-        self.add(place, "is", self._describe(value))
+        if is_optimizer(value):
+            self._type(guard, place, value)
+            self.optimizers.note_same(place, value)
+        else:
+            self.add(place, "is", self._describe(value))
 
     def _closure(self, guard, place, value):
         """Another code object may come into the same function: hot reloading does that."""

@@ -71,6 +71,7 @@ def _built(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     for maker in makers_in([new_code, *resumed]):
         describe.refer_to(maker.__self__)
     writer.write(describe)
+    optimizers, described = writer.optimizers.words(writer.paths.nodes, writer.values, describe, writer.paths.of)
     objects = objects_of(writer.values, describe)
     # Last of what describes: the classes that all others refer to.
     facts = facts_of(
@@ -84,6 +85,7 @@ def _built(key, scope, state, loaded, trace, leaves, new_code, entry_code):
         "guards": writer.guards,
         "distinct": writer.distinct,
         "shapes": writer.shapes,
+        "optimizers": optimizers,
         "names": names if names is ALL else sorted(names),
         "enumerates": describe.enumerates,
         "orders": describe.orders,
@@ -105,7 +107,7 @@ def _built(key, scope, state, loaded, trace, leaves, new_code, entry_code):
         "installed": installed_of(reached),
     }
     prefix = f"__stoker_{digest_of(key.digest, json.dumps([record, state], sort_keys=True))}_"
-    made = _Globals(scope.global_values, trace.installed_globals, _names_said(entry_code, trace), prefix)
+    made = _Globals(scope.global_values, trace.installed_globals, _names_said(entry_code, trace), prefix, described)
     made.collect(new_code)
     _require_no_addresses(new_code, trace.texts)
     record["code"] = encode_code(new_code, made.renamed, scope.global_values)
@@ -197,7 +199,8 @@ class _Globals:
     """What Dynamo put into the frame's globals for the new code: graphs, resume functions, modules, values.
     They get names of their own, so that no later trace puts something else under them."""
 
-    def __init__(self, global_values, installed, said, prefix):
+    def __init__(self, global_values, installed, said, prefix, described):
+        """`described`: of the optimizers that hold what graphs hold, or None."""
         self.words = []  # [name, kind, body]
         self.renamed = {}
         self.graphs, self.first_calls = [], []
@@ -205,9 +208,13 @@ class _Globals:
         self._installed = installed
         self._said = said
         self._prefix = prefix
+        self._described = described
 
     def collect(self, code):
         for name in sorted(global_names(code)):
+            is_dynamos = name in self._installed or name.startswith(_DYNAMO_NAMES)
+            if is_dynamos and name not in self._global_values:
+                raise NotPortable("a global that Dynamo keeps no longer")
             if name in self.renamed or name not in self._global_values:
                 continue
             if name in self._installed or name.startswith(_DYNAMO_NAMES):
@@ -226,7 +233,7 @@ class _Globals:
         elif name.startswith(_GRAPH):
             graph = _graph_of(value)
             self.words.append([new_name, "graph", len(self.graphs)])
-            self.graphs.append(graph.words)
+            self.graphs.append(self._with_held(graph))
             self.first_calls += [graph.first_call] if graph.first_call is not None else []
         elif name.startswith(_RESUMES) and isinstance(value, types.FunctionType):
             resume = resume_of(value)
@@ -236,6 +243,15 @@ class _Globals:
             self.words.append([new_name, "maker" if resume.is_made else "function", code])
         else:
             self.words.append([new_name, "value", encode(value)])
+
+    def _with_held(self, graph):
+        """Its words, with the numbers of the tensors that it holds."""
+        if not graph.held:
+            return graph.words
+        numbers = [None if self._described is None else self._described.number_of(tensor()) for tensor in graph.held]
+        if None in numbers:
+            raise NotPortable("a graph that holds a tensor that no optimizer does")
+        return {**graph.words, "held": numbers}
 
     def _collect_result(self, code, name, value):
         """Of a function whose result counts as constant, where code goes on with it: what may be another object. Or a module by

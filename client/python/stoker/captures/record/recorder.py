@@ -42,8 +42,8 @@ class Recorder:
 
     def _finish(self, leaves, recorded):
         """Stores what was traced. `leaves`: of recording.frame; `recorded`: a pytorch.frames.Recorded, or None. Gives
-        what may be asked before Dynamo's guards, f(locals) -> bool, or None. Never raises."""
-        check = None
+        what check_of does, or (None, None). Never raises."""
+        check = None, None
         if recorded is None:
             self._reason = "a frame of which Dynamo compiles nothing"
         try:

@@ -7,6 +7,7 @@ that is compiled too.
 import functools
 import threading
 import types
+import weakref
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ class GraphRecord(NamedTuple):
     words: Any  # JSON, or None where the graph is not portable,
     reason: str  # and why.
     first_call: Any = None  # Of _Graph.mark.
+    held: tuple = ()  # Weak references to tensors that Dynamo's graph holds, the first inputs of this one.
 
 
 class Training(NamedTuple):
@@ -188,8 +190,11 @@ def _note(gm, training, words_of_kind):
     try:
         opened.require_portable(gm)
         inputs = [node.meta.get("val") for node in gm.graph.find_nodes(op="placeholder")]
-        if len(inputs) != opened.input_count:
+        held = aot.held()
+        if len(inputs) != opened.input_count + len(held):
             raise NotPortable("a graph whose inputs are not the frame's")
+        if held and training is not None:
+            raise NotPortable("a graph for training that holds tensors")
         words = {
             **words_of_kind(opened.made),
             "eager": encode_eager(gm, opened.made),
@@ -198,7 +203,7 @@ def _note(gm, training, words_of_kind):
         runtime["views"] = views_of(gm, runtime["outputs"], len(runtime["mutated"]))
         if training is not None:
             opened.backward = _add_training(words, opened, gm, training)
-        opened.records.append(GraphRecord(words, ""))
+        opened.records.append(GraphRecord(words, "", held=tuple([weakref.ref(tensor) for tensor in held])))
         return words
     except NotPortable as error:
         opened.records.append(GraphRecord(None, str(error)))

@@ -55,7 +55,7 @@ class SourcePaths(Paths):
             return self.add(ROOT, "module", name)
         if name.startswith("__builtins_dict__"):
             return self.add(ROOT, "builtins")
-        found = self._global_values[name] if self._is_dynamos(name) else None
+        found = self._kept(name) if self._is_dynamos(name) else None
         if id(found) in self._scopes:
             return self.add(self._scopes[id(found)], "attr", "__globals__")
         module = self.module_under(name)
@@ -65,10 +65,15 @@ class SourcePaths(Paths):
         """The name of the module that Dynamo keeps under a global of its own; None of another global."""
         if not self._is_dynamos(name):
             return None
-        found = self._global_values[name]
+        found = self._kept(name)
         if not isinstance(found, types.ModuleType):
             raise NotPortable("a guard on an object that Dynamo keeps by address")
         return found.__name__
+
+    def _kept(self, name):
+        if name not in self._global_values:  # It goes with what it was kept for.
+            raise NotPortable("a guard on what Dynamo keeps no longer")
+        return self._global_values[name]
 
     def _is_dynamos(self, name):
         return name.startswith("__import_") or name in self._installed

@@ -14,12 +14,13 @@ from ...libstoker.library import StokerError
 from ...pytorch import installation
 from ...pytorch.marks import wrapped_by
 from ...pytorch.modules import held_modules
+from ...pytorch.optimizers.states import is_optimizer, outline_of
 from ..words.digests import digest_of
 from ..words.held import held, module_name_of
 from ..words.unread import names_called
 from . import frontend
 
-FORMAT = 22  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
+FORMAT = 23  # Of captures: raised when an older frontend would misread one, or a newer one distrust it.
 _MAX_DEPTH = 6  # Of containers in arguments.
 _ahead = None  # The thread that digests, or has.
 
@@ -149,4 +150,6 @@ def _tree(value, depth):
             return f"dict({items})"
     if isinstance(value, types.FunctionType):
         return "function"
+    if is_optimizer(value):
+        return f"{kind.__qualname__}({digest_of(outline_of(value))})"
     return kind.__qualname__

@@ -8,7 +8,7 @@ import torch
 
 from ...base.signals import let_through
 from ...base import tally
-from ...pytorch.names import CAPTURES, DIRECT, SIZES, TRAINING
+from ...pytorch.names import CAPTURES, DIRECT, OPTIMIZERS, SIZES, TRAINING
 from ..direct import compile as compile_directly
 from ..install import frames
 from . import programs
@@ -24,7 +24,7 @@ def verdict():
     cases = [_Case(make) for make in programs.PLAIN]
     for feature, run in (
             (CAPTURES, lambda: _why_not(cases, _through_dynamo)), (SIZES, _why_no_sizes),
-            (TRAINING, _why_no_training),
+            (TRAINING, _why_no_training), (OPTIMIZERS, _why_no_optimizers),
             (DIRECT, lambda: _why_not_directly(cases))):
         try:
             reason = run()
@@ -98,6 +98,10 @@ def _why_no_sizes():
 
 def _why_no_training():
     return _why_not([_Case(make) for make in programs.TRAINED], _through_dynamo)
+
+
+def _why_no_optimizers():
+    return _why_not([_Case(make) for make in programs.OPTIMIZED], _through_dynamo)
 
 
 def _why_not_directly(recorded):

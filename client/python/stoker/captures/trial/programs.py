@@ -1,5 +1,5 @@
 """What a trial runs: one program for the kinds of guards, one for aliases and in-place changes, one for sizes, one that
-trains."""
+trains, one that steps optimizers."""
 
 import math
 from contextlib import contextmanager
@@ -162,6 +162,35 @@ class Gradients:
         yield Change("the mode of training changed", _attribute(module.norm, "training", False))
 
 
+class Steps:
+    """Two optimizers of one configuration, each with tensors of its own, of which one may be two gradients."""
+
+    def __init__(self, number):
+        self._decay = number
+        self._is_one = False
+        self.function = step
+
+    def call(self, function):
+        found = []
+        for seed in (1, 2):
+            parameters = [torch.nn.Parameter(torch.linspace(0, seed + place, 6)) for place in range(2)]
+            optimizer = torch.optim.Adam(parameters, lr=0.1, weight_decay=self._decay)
+            for number in range(2):
+                first, second = torch.linspace(1, 2 + number, 6), torch.linspace(2, seed, 6)
+                parameters[0].grad, parameters[1].grad = first, first if self._is_one else second
+                function(optimizer)
+            found += [*parameters, *(value for state in optimizer.state.values() for value in state.values())]
+        return [value.detach().clone() for value in found]
+
+    def changes(self):
+        yield Change("two gradients became one", _attribute(self, "_is_one", True))
+        yield Change("an option changed", _attribute(self, "_decay", self._decay + 0.5))
+
+
+def step(optimizer):
+    optimizer.step()
+
+
 @contextmanager
 def _without_gradient(parameter):
     parameter.requires_grad_(False)
@@ -219,3 +248,4 @@ def _item(owner, key, value):
 PLAIN = (Constants, Aliases)
 SIZED = (Sizes,)
 TRAINED = (Gradients,)
+OPTIMIZED = (Steps,)

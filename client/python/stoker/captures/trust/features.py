@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...base import settings
 from ...pytorch import facts, installation
-from ...pytorch.names import CAPTURES, DIRECT, SIZES, TRAINING
+from ...pytorch.names import CAPTURES, DIRECT, OPTIMIZERS, SIZES, TRAINING
 from ..store.store import has_symbolic_sizes, trains
 
 MODE = "STOKER_CAPTURES"
@@ -20,6 +20,7 @@ _MODES = ("on", "off", "0", "audit", "trial")  # audit: of every warm start; tri
 
 _INSTEAD = {
     CAPTURES: "every process traces",
+    OPTIMIZERS: "every process traces steps of them",
     DIRECT: "it goes through torch.compile",
     SIZES: "every process traces graphs that have them",
     TRAINING: "every process traces graphs for training"}
@@ -50,7 +51,8 @@ def are_on(feature=CAPTURES):
 
 def first_off(record):
     """The first feature that a capture needs besides CAPTURES and that is not on, or None."""
-    needed = ((SIZES, has_symbolic_sizes(record)), (TRAINING, trains(record)))
+    needed = (
+        (SIZES, has_symbolic_sizes(record)), (TRAINING, trains(record)), (OPTIMIZERS, record["optimizers"] is not None))
     return next((feature for feature, is_needed in needed if is_needed and not are_on(feature)), None)
 
 

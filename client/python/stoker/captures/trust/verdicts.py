@@ -18,7 +18,7 @@ from ...base.log import captures_logger, logger
 from ...base.signals import let_through
 from ...libstoker.library import StokerError
 from ...pytorch import installation
-from ...pytorch.names import CAPTURES, DIRECT, SIZES, TRAINING
+from ...pytorch.names import CAPTURES, DIRECT, OPTIMIZERS, SIZES, TRAINING
 from ..store import store
 from ..store.key import key_of_fields, recorder_text
 
@@ -26,7 +26,7 @@ MARK = "the verdict of a Stoker trial: "  # Before it, in what such a process pr
 _CAPTURES = __package__.rpartition(".")[0]
 TIMEOUT_S = 600  # Of a trial, on a machine that is busy.
 EXIT_S = 60  # How long the end of a process waits for a verdict, with something to store.
-_FEATURES = (CAPTURES, DIRECT, SIZES, TRAINING)
+_FEATURES = (CAPTURES, DIRECT, SIZES, TRAINING, OPTIMIZERS)
 
 # What may keep a trial from running as the job's own frames do.
 _NOT_FOR_A_TRIAL = ("TORCH_COMPILE_DISABLE", "TORCHDYNAMO_DISABLE", "PYTHONWARNINGS", "TORCH_LOGS")

@@ -54,22 +54,23 @@ def _module_of_globals(values):
     return name if isinstance(module, types.ModuleType) and vars(module) is values else None
 
 
-def decode_code(fields, file_name, global_values, depth=0):
-    """Raises ValueError, KeyError or TypeError on what encode_code did not make."""
+def decode_code(fields, file_name, global_values, rename=None, depth=0):
+    """Raises ValueError, KeyError or TypeError on what encode_code did not make. `rename`: names of globals -> other ones."""
     if depth > _MAX_DEPTH:
         raise ValueError("Code is nested too deeply.")
     values = {name: int(fields[name]) for name in _NUMBERS}
     values |= {name: str(fields[name]) for name in _TEXTS}
     values |= {name: base64.b64decode(fields[name], validate=True) for name in _BYTES}
     values |= {name: tuple(map(str, fields[name])) for name in _NAMES}
+    values["co_names"] = tuple((rename or {}).get(name, name) for name in values["co_names"])
     values["co_consts"] = tuple(
-        _decode_constant(constant, file_name, global_values, depth) for constant in fields["co_consts"])
+        _decode_constant(constant, file_name, global_values, rename, depth) for constant in fields["co_consts"])
     return _template.__code__.replace(co_filename=file_name, **values)
 
 
-def _decode_constant(constant, file_name, global_values, depth):
+def _decode_constant(constant, file_name, global_values, rename, depth):
     if isinstance(constant, dict) and "code" in constant:
-        return decode_code(constant["code"], file_name, global_values, depth + 1)
+        return decode_code(constant["code"], file_name, global_values, rename, depth + 1)
     if isinstance(constant, dict) and "globals" in constant:
         module = constant["globals"]
         return global_values if module is None else vars(importlib.import_module(module))

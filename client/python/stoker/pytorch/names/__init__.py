@@ -13,6 +13,7 @@ SIZES = "symbolic sizes"
 GPUS = "kernels for GPUs"
 CAPTURES = "captures"
 TRAINING = "captures of training"
+OPTIMIZERS = "captures of optimizers"
 DIRECT = "warm starts of stoker.compile"
 EXPORTED = "archives of torch.export"
 
@@ -143,6 +144,20 @@ NAMES = (
         "torch.amp.autocast_mode:_exit_autocast", "torch.autograd.grad_mode:_enter_inference_mode",
         "torch.autograd.grad_mode:_exit_inference_mode", "torch.autograd.forward_ad:_maybe_load_decompositions",
         "torch._C:_log_api_usage_once")),
+    Name("torch._dynamo.variables.optimizer:OptimizerVariable", (OPTIMIZERS,), "what stands for an optimizer in a trace"),
+    Name("torch._dynamo.variables.optimizer:OptimizerVariable.map_sources_and_install_guards", (OPTIMIZERS,),
+         "its states are made, and its tensors become the graph's", ("self", "tx")),
+    Name("torch._dynamo.variables.optimizer:OptimizerVariable.move_step_if_cpu", (OPTIMIZERS,),
+         "what is done before", ("self",)),
+    Name("torch._dynamo.variables.optimizer:OptimizerVariable._set_capturable", (OPTIMIZERS,), "the same", ("self", "tx")),
+    Name("torch._dynamo.variables.optimizer:OptimizerVariable._safe_to_set_capturable", (),
+         "which groups are set so for that moment, where that is all", ("self", "group")),
+    Name("torch._dynamo.decorators:mark_static_address", (OPTIMIZERS,), "how tensors are marked then", ("t",)),
+    Name("torch._dynamo.guards:DeletedGuardManagerWrapper", (OPTIMIZERS,), "code of no use any more", ("reason",)),
+    Name("torch.optim:Adam._init_group", (OPTIMIZERS,), "makes first states"),
+    Name("torch.optim.optimizer:_global_optimizer_pre_hooks", (OPTIMIZERS,), "functions of the program's at each step"),
+    Name("torch.optim.optimizer:_global_optimizer_post_hooks", (OPTIMIZERS,), "the same"),
+    Name("torch.optim:Optimizer", (OPTIMIZERS,), "the same", fields=("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks")),
     Name("torch._dynamo.utils:orig_code_map", (CAPTURES,), "Dynamo's book of what a code was made from"),
     Name("torch._dynamo.types:ConvertFrameReturn", (CAPTURES,), "what a frame callback returns",
          fields=("guarded_code",)),
@@ -268,6 +283,7 @@ MARKS = {
     "_clone_with_backend": "of a frame callback",
     "_dynamo_dynamic_indices": "of a tensor: dims that the program marked",
     "_dynamo_marked_constant": "of a function: its result counts as constant",
+    "_dynamo_static_input_type": "of a tensor: does it lie where it lies in every call?",
     "_dynamo_unbacked_indices": "of a tensor: dims that the program marked",
     "_is_buffer": "of a tensor that a module holds as one",
     "_is_param": "of a tensor that counts as a parameter",

@@ -1,0 +1,1 @@
+"""Optimizers whose first states and tensors a trace takes for its own."""

@@ -1,0 +1,1 @@
+"""What is noted of Dynamo's work on a frame."""
