@@ -111,6 +111,20 @@ def test_aliases_of_one_process_serve_no_program_with_others(site, recorded, ask
     assert_same(mixed, {"starts": {name: again["starts"][name] for name in second}})
 
 
+def test_what_is_installed_goes_with_states_and_optimizers(site):
+    job = JOB.with_name("optimizer_lives_job.py")
+    for is_warm in (False, True):
+        done = subprocess.run([forked.python(), str(job)], env=site.env, capture_output=True, text=True, timeout=600)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout.splitlines()[-1])
+        assert result["loaded"][1] == result["loaded"][-1], "it grows with each load"
+        assert result["twice"] == [0.5] * 4 + [0.75] * 4
+        for name in ("let_go", "dropped"):
+            for values in result[name]:
+                assert values == pytest.approx([2.0] * 3 + [0.9] * 4, abs=1e-5), name
+        assert not is_warm or result["counters"]["captures.hit"] > 5
+
+
 def test_drawn_programs(site):
     names = [f"fuzz:{seed}" for seed in range(24)]
     cold, warm = start(site, *names), start(site, *reversed(names))

@@ -1,6 +1,7 @@
 """CPython's frame evaluation as Dynamo uses it: a callback in front of Dynamo's, what Dynamo traced, and bytecode
 under a guard of our own."""
 
+import functools
 import sys
 import threading
 import weakref
@@ -272,13 +273,13 @@ def _ask_first(check, is_enough, manager):
 
 
 def _invalidate(whose):
-    """Of an optimizer that has died: the entry counts no more towards PyTorch's limit of them."""
+    """Of an optimizer that has died, or holds other states: the entry counts no more towards PyTorch's limit of them."""
     from torch._dynamo.guards import DeletedGuardManagerWrapper
 
     manager = whose()
     if manager is not None and manager.cache_entry is not None and manager.extra_state is not None:
         manager.extra_state.invalidate(
-            manager.cache_entry, DeletedGuardManagerWrapper("an optimizer of a Stoker capture has died"))
+            manager.cache_entry, DeletedGuardManagerWrapper("what a Stoker capture is of has died"))
 
 
 def _guarded(installed, entry_code, local_values, global_values):
@@ -299,8 +300,8 @@ def _guarded(installed, entry_code, local_values, global_values):
     manager.id_matched_objs = {
         name: weakref.ref(value) for name, value in local_values.items()
         if any(value is optimizer for optimizer in installed.optimizers)}
-    for optimizer in installed.optimizers:
-        weakref.finalize(optimizer, _invalidate, weakref.ref(manager)).atexit = False
+    if installed.installation is not None:
+        installed.installation.when_dropped = functools.partial(_invalidate, weakref.ref(manager))
     manager.global_scope, manager.closure_vars = {"G": global_values}, {}  # To explain a recompile.
     return wrap_guarded_code(GuardedCode(
         installed.code, manager, CompileId(frame_id=0, frame_compile_id=0), "Stoker capture"))

@@ -4,7 +4,6 @@ import builtins
 import importlib
 import itertools
 import types
-import weakref
 from typing import Any, NamedTuple
 
 from ...base import tally
@@ -13,7 +12,7 @@ from ...libstoker.library import StokerError
 from ...pytorch.bytecode import WithoutDynamo, maker_of
 from ...pytorch.marks import COMPILER
 from ..check.program import Failure, GuardProgram
-from ..optimizers.holding import HoldingGraph
+from ..optimizers.holding import MOST, HoldingGraph, Installation, has_room
 from ..store.notes import note
 from ..words.code import decode_code
 from ..words.values import decode
@@ -30,7 +29,8 @@ class Installed(NamedTuple):
     check: Any  # f(locals) -> bool
     guards: int
     graphs: int
-    optimizers: tuple = ()  # Those without which it is of no use.
+    optimizers: tuple = ()  # Those without which it is of no use,
+    installation: Any = None  # and what is installed for them.
 
 
 def install(record, local_values, global_values, file_name, wrap, describe, replays):
@@ -46,8 +46,11 @@ def install(record, local_values, global_values, file_name, wrap, describe, repl
     device = program.device(local_values)
     if device is None:
         return Failure("device", "where inputs lie", "one GPU", "several")
-    # What is among the globals for one program's optimizers is never there for another one's, nor for these once more.
-    own = {} if program.live is None else _names_of_its_own(record["globals"])
+    optimizers = () if program.live is None else tuple(program.live.optimizers)
+    if not has_room(optimizers):
+        return Failure("optimizer", "installations for one optimizer", f"at most {MOST}", "more")
+    # What holds tensors of one program's optimizers is never among the globals for another one's, nor for these once more.
+    own = _names_of_its_own(record["globals"]) if optimizers else {}
     code = decode_code(record["code"], file_name, global_values, own)
     functions = []
     for words in record["graphs"]:
@@ -66,22 +69,15 @@ def install(record, local_values, global_values, file_name, wrap, describe, repl
         # Where both ways meet in one process, what works under Dynamo works without it too.
         if wrap is not None or name not in global_values:
             global_values[name] = value
-    optimizers = () if program.live is None else tuple(program.live.optimizers)
-    for optimizer in optimizers:
-        weakref.finalize(optimizer, _forget, global_values, tuple(made)).atexit = False
+    installation = optimizers and Installation(
+        optimizers, program.live.staying(), global_values, tuple(own.values()))
     program.take_over()
-    return Installed(code, program.bind(), len(record["guards"]), len(functions), optimizers)
+    return Installed(code, program.bind(), len(record["guards"]), len(functions), optimizers, installation or None)
 
 
 def _names_of_its_own(words):
     number = next(_installations)
-    return {name: f"{name}_of_{number}" for name, _, _ in words}
-
-
-def _forget(global_values, names):
-    """What was installed for an optimizer that has died."""
-    for name in names:
-        global_values.pop(name, None)
+    return {name: f"{name}_of_{number}" for name, kind, _ in words if kind == "graph"}
 
 
 def _needs_dynamo(words):

@@ -17,6 +17,10 @@ class Live(NamedTuple):
     described: Any
     bound: Any
 
+    def staying(self):
+        """Tensors that are the same objects in later calls."""
+        return [self.described.tensors[number] for number in self.described.staying]
+
 
 class Optimizers:
     """`words`: of words_of(), as a capture has them; `nodes`: of the capture."""

@@ -48,8 +48,10 @@ def _guard_gradients_that_are_one(variable):
             if parameter.grad is not None:
                 source = GradSource(variable.tensor_to_source[parameter], "grad")
                 other = first.setdefault(id(parameter.grad), source)
-                if other is not source:
-                    install_guard(source.make_guard(make_dupe_guard(source, other)))
+                # None of one source: a parameter may come twice.
+                same = None if other is source else make_dupe_guard(source, other)
+                if same is not None:
+                    install_guard(source.make_guard(same))
 
 _AROUND = "Optimizer.profile_hook_step.<locals>.wrapper"
 _FOR_A_MOMENT = "_safe_to_set_capturable"  # There where it sets groups so only while it makes their states.
