@@ -10,6 +10,7 @@ from . import (
     convolution,
     creation,
     distances,
+    foreach,
     indexing,
     losses,
     normalization,
