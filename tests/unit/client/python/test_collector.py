@@ -88,7 +88,7 @@ def test_a_program_that_has_frozen_objects_keeps_them_so():
     frozen = gc.get_freeze_count()
     with collector.paused():
         assert [[] for _ in range(5000)]
-    assert gc.get_freeze_count() >= frozen > 1000
+    assert gc.get_freeze_count() > frozen - 100 > 1000  # Some that other tests hold may die meanwhile.
 
 
 @pytest.mark.parametrize("collects", [False, True])
