@@ -155,17 +155,21 @@ def one_after_the_other(name, compile):
     return left
 
 
-def scheduled(name, compile):
-    model = model_of()
-    optimizer = optimizer_of(name, model.parameters())
-    step = compile(optimizer.step)
-    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+def stepped(model, optimizer, step, scheduler):
     for number in range(5):
         optimizer.zero_grad()
         backward(model, number)
         step()
         scheduler.step()
     return model, optimizer
+
+
+def scheduled(name, compile):
+    model = model_of()
+    optimizer = optimizer_of(name, model.parameters())
+    step = compile(optimizer.step)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    return stepped(model, optimizer, step, scheduler)
 
 
 def scheduled_before(name, compile):
@@ -174,12 +178,7 @@ def scheduled_before(name, compile):
     optimizer = optimizer_of(name, model.parameters())
     scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
     step = compile(optimizer.step)
-    for number in range(5):
-        optimizer.zero_grad()
-        backward(model, number)
-        step()
-        scheduler.step()
-    return model, optimizer
+    return stepped(model, optimizer, step, scheduler)
 
 
 def scheduled_in_a_function(name, compile):
@@ -191,12 +190,7 @@ def scheduled_in_a_function(name, compile):
     def step():
         optimizer.step()
 
-    for number in range(5):
-        optimizer.zero_grad()
-        backward(model, number)
-        step()
-        scheduler.step()
-    return model, optimizer
+    return stepped(model, optimizer, step, scheduler)
 
 
 def differentiable(name, compile):

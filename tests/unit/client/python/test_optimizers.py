@@ -5,6 +5,7 @@ import weakref
 
 import pytest
 import torch
+from stoker.captures.optimizers import holding
 from stoker.captures.optimizers.bound import Bound
 from stoker.captures.optimizers.described import Described
 from stoker.captures.optimizers.leaves import leaves_of, place_of_option
@@ -334,3 +335,20 @@ def test_memory_of_what_moves_and_of_what_stays_elsewhere():
     assert not memory.is_apart([*staying, whole[4:8], whole[7:11]])
     assert not memory.is_apart([whole[6:10], *moving])
     assert memory.is_apart([whole[12:16], *moving]) and memory.is_apart([*staying, *moving])
+
+
+def test_what_one_death_dropped_counts_for_no_other_optimizer():
+    first, second = ([torch.nn.Parameter(torch.ones(2))] for _ in range(2))
+    lasting, scope = torch.optim.SGD(first, lr=0.1), {}
+    for number in range(2 * holding.MOST):
+        dying = torch.optim.SGD(second, lr=0.1)
+        assert holding.has_room((lasting, dying))
+        scope[f"graph_{number}"] = None
+        holding.Installation((lasting, dying), [*first, *second], scope, (f"graph_{number}",))
+        del dying
+    gc.collect()
+    assert scope == {}
+    installed = [holding.Installation((lasting,), first, scope, ()) for _ in range(holding.MOST)]
+    assert not holding.has_room((lasting,))
+    installed[0].drop()
+    assert holding.has_room((lasting,))

@@ -35,7 +35,8 @@ class Installation:
             _of.setdefault(optimizer, []).append(self)
 
     def is_of_use(self):
-        return all([tensor() is not None for tensor in self._staying])
+        """Not when it has been dropped, as by the death of another of its optimizers."""
+        return all([each.alive for each in self._finalizers]) and all([tensor() is not None for tensor in self._staying])
 
     def drop(self):
         for each in self._finalizers:
