@@ -126,7 +126,7 @@ def test_what_is_installed_goes_with_states_and_optimizers(site):
 
 
 def test_drawn_programs(site):
-    names = [f"fuzz:{seed}" for seed in range(24)]
+    names = [f"fuzz:{seed}" for seed in range(12)]
     cold, warm = start(site, *names), start(site, *reversed(names))
     third = start(site, *names)
     assert_same(cold, warm)
