@@ -15,6 +15,12 @@ CuPointer PointerOf(const std::byte* address) {
   return static_cast<CuPointer>(reinterpret_cast<std::uintptr_t>(address));
 }
 
+// Of launches: inputs may have been written, so this is no matter of what the call asked for.
+Status Begun(Status status) {
+  if (status.ok() || status.error().code != ErrorCode::kResourceExhausted) return status;
+  return Internal(status.error().message);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Queue>> Queue::Create(const Device& device) {
@@ -50,15 +56,15 @@ Status Queue::Run(const stoker::LaunchList& launches, std::span<std::byte*> addr
   const ArenaUse& use = list.arena();
   const auto own_bytes = static_cast<std::size_t>(use.bytes);
   const std::size_t bytes = own_bytes + (branched ? branched->workspace_bytes() : 0);
-  if (bytes == 0) return RunLaunches(list, addresses, pauses, seconds);
+  if (bytes == 0) return Begun(RunLaunches(list, addresses, pauses, seconds));
   const std::shared_ptr<const CallMemory> memory = device_.call_memory();
   STOKER_TRY(const CuPointer arena, memory->Take(bytes, stream_));
   auto* const start = reinterpret_cast<std::byte*>(arena);
   addresses[list.arena_address()] = start;
   Status status = Fill(start, 0, static_cast<std::size_t>(use.zero_bytes));
   if (status.ok()) {
-    status = branched ? branched->Run(addresses, start + own_bytes, pauses)
-                      : RunLaunches(list, addresses, pauses, seconds);
+    status = Begun(branched ? branched->Run(addresses, start + own_bytes, pauses)
+                            : RunLaunches(list, addresses, pauses, seconds));
   }
   const Status given_back = memory->GiveBack(arena, stream_);
   return status.ok() ? given_back : status;

@@ -9,6 +9,7 @@
 #include "protocol/graph/op_table.h"
 #include "tests/conformance/compiler/graph_generator.h"
 #include "tests/conformance/compiler/tensors.h"
+#include "tests/conformance/compiler/with_updates.h"
 #include "tests/device/graphs.h"
 
 namespace stoker::device_test {
@@ -34,6 +35,20 @@ Check Text(std::string name, std::string text) {
   check.name = std::move(name);
   check.graph = [text = std::move(text)] { return ParseGraph(text); };
   return check;
+}
+
+// Empty, or which of the `inputs` is not as it was, that no output updates.
+Result<std::string> ChangedInput(const Graph& graph, const std::vector<InterpreterTensor>& inputs,
+                                 const GpuProgram& program, cuda::Queue& queue) {
+  STOKER_TRY(const std::vector<InterpreterTensor> found, program.Inputs(queue));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_updated = std::ranges::any_of(
+        graph.updates(), [&](const InputUpdate& update) { return update.input == i; });
+    if (!is_updated && found[i].ToBytes() != inputs[i].ToBytes()) {
+      return "input " + std::to_string(i) + " has changed";
+    }
+  }
+  return std::string();
 }
 
 // Empty, or what is wrong. Unimplemented: there is no kernel for it.
@@ -73,6 +88,8 @@ Result<std::string> RunCheck(const Check& check, cuda::Device& device, cuda::Que
       return "output " + std::to_string(i) + (skew == 0 ? "" : ", not aligned") + ": " +
              difference + " [" + (*program)->Schedules() + "]";
     }
+    STOKER_TRY(const std::string changed, ChangedInput(*graph, inputs, **program, queue));
+    if (!changed.empty()) return changed + " [" + (*program)->Schedules() + "]";
   }
   return std::string();
 }
@@ -346,6 +363,30 @@ void AddChains(int scale, std::vector<Check>& checks) {
   }
 }
 
+void AddUpdates(int scale, std::vector<Check>& checks) {
+  for (std::uint64_t seed = 0; seed < (scale > 0 ? 200U : 20U); ++seed) {
+    Check check;
+    check.name = "updates " + std::to_string(seed);
+    check.seed = seed;
+    check.graph = [seed]() -> Result<Graph> {
+      test::GraphGenerator generator(seed);
+      generator.AddChain(1 + static_cast<int>(seed % 12));
+      STOKER_TRY(const Graph graph, generator.Build());
+      std::size_t updates = 0;
+      return test::WithUpdates(graph, seed, &updates);
+    };
+    check.tolerance = {1e-9, 2e-4, 2e-2, 1e-1};
+    checks.push_back(std::move(check));
+  }
+  for (const std::int64_t columns : {3, 130, 3000}) {
+    if (columns > 1000 && scale == 0) continue;
+    for (auto& [what, text] : UpdatingGraphs(scale > 0 ? 1000 : 9, columns)) {
+      checks.push_back(
+          Text("updates " + what + " " + std::to_string(columns), std::move(text)));
+    }
+  }
+}
+
 }  // namespace
 
 int CheckCounts::without_kernel() const {
@@ -367,6 +408,7 @@ CheckCounts RunChecks(cuda::Device& device, const AssembleFn& assemble, const Ch
   AddLong(scale, checks);
   AddOps(scale, checks);
   AddChains(scale, checks);
+  AddUpdates(scale, checks);
   std::erase_if(checks, [&](const Check& check) {
     return check.name.find(choice.named) == std::string::npos;
   });

@@ -131,8 +131,10 @@ Status GpuProgram::Place(cuda::Queue& queue, int skew) {
     addresses_[layout.IndexOf(BufferKind::kInput, i)] = inputs_[i].at;
   }
   for (std::uint32_t i = 0; i < outputs_.size(); ++i) {
-    STOKER_RETURN_IF_ERROR(place(outputs_[i]));
-    addresses_[layout.IndexOf(BufferKind::kOutput, i)] = outputs_[i].at;
+    const std::int32_t updated = pipeline_.program.outputs[i].updates_input;
+    if (updated < 0) STOKER_RETURN_IF_ERROR(place(outputs_[i]));
+    addresses_[layout.IndexOf(BufferKind::kOutput, i)] =
+        updated < 0 ? outputs_[i].at : inputs_[static_cast<std::size_t>(updated)].at;
   }
   return Ok();
 }
@@ -201,14 +203,29 @@ Result<std::vector<LaunchTime>> GpuProgram::Profile(cuda::Queue& queue) {
 Result<std::vector<InterpreterTensor>> GpuProgram::Outputs(cuda::Queue& queue) const {
   std::vector<InterpreterTensor> outputs;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    const std::int32_t same = pipeline_.program.outputs[i].same_as_input;
-    const Tensor& tensor = same >= 0 ? inputs_[static_cast<std::size_t>(same)] : outputs_[i];
-    std::string bytes(static_cast<std::size_t>(tensor.bytes), '\0');
-    STOKER_RETURN_IF_ERROR(queue.CopyOut(bytes.data(), tensor.at, bytes.size()));
-    STOKER_RETURN_IF_ERROR(queue.Wait());
-    outputs.push_back(InterpreterTensor::FromBytes(tensor.dtype, tensor.shape, bytes));
+    const OutputSpec& output = pipeline_.program.outputs[i];
+    const std::int32_t input = std::max(output.same_as_input, output.updates_input);
+    STOKER_TRY(InterpreterTensor found,
+               Contents(input >= 0 ? inputs_[static_cast<std::size_t>(input)] : outputs_[i], queue));
+    outputs.push_back(std::move(found));
   }
   return outputs;
+}
+
+Result<std::vector<InterpreterTensor>> GpuProgram::Inputs(cuda::Queue& queue) const {
+  std::vector<InterpreterTensor> inputs;
+  for (const Tensor& tensor : inputs_) {
+    STOKER_TRY(InterpreterTensor found, Contents(tensor, queue));
+    inputs.push_back(std::move(found));
+  }
+  return inputs;
+}
+
+Result<InterpreterTensor> GpuProgram::Contents(const Tensor& tensor, cuda::Queue& queue) {
+  std::string bytes(static_cast<std::size_t>(tensor.bytes), '\0');
+  STOKER_RETURN_IF_ERROR(queue.CopyOut(bytes.data(), tensor.at, bytes.size()));
+  STOKER_RETURN_IF_ERROR(queue.Wait());
+  return InterpreterTensor::FromBytes(tensor.dtype, tensor.shape, bytes);
 }
 
 std::string GpuProgram::Schedules() const {

@@ -39,7 +39,7 @@ class GpuProgram {
                                                     const SymBindings& symbols = {});
 
   // Places for inputs and outputs, `skew` bytes behind an aligned address; the outputs are filled
-  // with 0x5a.
+  // with 0x5a. One that updates an input is made there.
   Status Place(cuda::Queue& queue, int skew);
   Status SetInputs(const std::vector<InterpreterTensor>& inputs, cuda::Queue& queue);
   // Inputs of any contents without much work, for timings.
@@ -50,6 +50,7 @@ class GpuProgram {
   Status RunOneByOne(cuda::Queue& queue);
   Result<std::vector<LaunchTime>> Profile(cuda::Queue& queue);
   Result<std::vector<InterpreterTensor>> Outputs(cuda::Queue& queue) const;
+  Result<std::vector<InterpreterTensor>> Inputs(cuda::Queue& queue) const;  // As they are now.
 
   std::int64_t bytes() const;     // Of inputs and outputs.
   std::string Schedules() const;  // Of its kernels, in one line.
@@ -67,6 +68,7 @@ class GpuProgram {
     std::byte* at = nullptr;
   };
 
+  static Result<InterpreterTensor> Contents(const Tensor& tensor, cuda::Queue& queue);
   Result<Tensor> TensorOf(const TensorType& type) const;
   Result<Artifact> MakeArtifact(const AssembleFn& assemble);
   Status Load(const AssembleFn& assemble);

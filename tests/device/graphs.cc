@@ -471,4 +471,88 @@ std::string JoinedAttentionGraph(const AttentionShape& shape, std::string_view d
   return g.Return({g.Node("reshape(" + result + ")", whole)});
 }
 
+std::vector<std::pair<std::string, std::string>> UpdatingGraphs(std::int64_t rows,
+                                                                std::int64_t columns) {
+  const std::pair<const char*, const char*> graphs[] = {
+      {"an optimizer's", R"(
+graph @g(%p: f32[R,C], %m: f32[R,C], %v: f32[R,C], %g: f32[R,C], %t: f32[]) {
+  %one = constant() value(1) : f32[]
+  %t2 = add(%t, %one) : f32[]
+  %b = constant() value(0.9) : f32[R,C]
+  %bm = multiply(%b, %m) : f32[R,C]
+  %m2 = add(%bm, %g) : f32[R,C]
+  %gg = multiply(%g, %g) : f32[R,C]
+  %bv = multiply(%b, %v) : f32[R,C]
+  %v2 = add(%bv, %gg) : f32[R,C]
+  %a = abs(%v2) : f32[R,C]
+  %s = sqrt(%a) : f32[R,C]
+  %e = add(%s, %b) : f32[R,C]
+  %q = divide(%m2, %e) : f32[R,C]
+  %n = broadcast_in_dim(%t2) {dims=[]} : f32[R,C]
+  %r = multiply(%q, %n) : f32[R,C]
+  %p2 = subtract(%p, %r) : f32[R,C]
+  return %p2 updates %p, %m2 updates %m, %v2 updates %v, %t2 updates %t
+})"},
+      {"rows that are reduced", R"(
+graph @g(%x: f32[R,C], %y: f32[R,C]) {
+  %r = reduce(%x) {dims=[1], kind="maximum"} : f32[R]
+  %b = broadcast_in_dim(%r) {dims=[0]} : f32[R,C]
+  %z = subtract(%x, %b) : f32[R,C]
+  %s = add(%y, %y) : f32[R,C]
+  return %z updates %x, %s updates %y, %r
+})"},
+      {"statistics of columns", R"(
+graph @g(%x: f32[R,C], %mean: f32[C]) {
+  %s = reduce(%x) {dims=[0], kind="add"} : f32[C]
+  %c = constant() value(0.01) : f32[C]
+  %n = multiply(%s, %c) : f32[C]
+  %o = multiply(%mean, %c) : f32[C]
+  %u = add(%o, %n) : f32[C]
+  %b = broadcast_in_dim(%n) {dims=[1]} : f32[R,C]
+  %y = subtract(%x, %b) : f32[R,C]
+  return %u updates %mean, %y
+})"},
+      {"rows beside what is larger", R"(
+graph @g(%x: f32[R,C], %y: f32[R,C,5]) {
+  %b = broadcast_in_dim(%x) {dims=[0,1]} : f32[R,C,5]
+  %z = multiply(%b, %y) : f32[R,C,5]
+  %r = reduce(%z) {dims=[1,2], kind="add"} : f32[R]
+  %t = broadcast_in_dim(%r) {dims=[0]} : f32[R,C]
+  %u = add(%x, %x) : f32[R,C]
+  %v = add(%x, %t) : f32[R,C]
+  return %u updates %x, %v, %z
+})"},
+      {"places", R"(
+graph @g(%x: f32[R,C], %u: f32[2,C]) {
+  %i = constant() value(1) : i64[2,1]
+  %y = scatter(%x, %i, %u) {update_window_dims=[1], inserted_window_dims=[0], scatter_dims=[0], index_vector_dim=1, kind="add"} : f32[R,C]
+  %s = reduce(%y) {dims=[0], kind="add"} : f32[C]
+  return %y updates %x, %s
+})"},
+      {"each other", R"(
+graph @g(%x: f32[R,C], %y: f32[R,C], %z: f32[R,C]) {
+  %a = add(%x, %z) : f32[R,C]
+  %b = subtract(%y, %z) : f32[R,C]
+  return %b updates %x, %a updates %y
+})"},
+      {"what a product reads", R"(
+graph @g(%x: f32[R,C], %w: f32[C,C]) {
+  %p = dot_general(%x, %w) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[R,C]
+  %y = add(%p, %x) : f32[R,C]
+  %v = add(%w, %w) : f32[C,C]
+  return %y updates %x, %v updates %w
+})"},
+  };
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& [name, form] : graphs) {
+    std::string text;
+    for (const char* c = form; *c != 0; ++c) {
+      const bool is_size = (*c == 'R' || *c == 'C') && (c[-1] == '[' || c[-1] == ',');
+      text += !is_size ? std::string(1, *c) : std::to_string(*c == 'R' ? rows : columns);
+    }
+    found.emplace_back(name, std::move(text));
+  }
+  return found;
+}
+
 }  // namespace stoker::device_test

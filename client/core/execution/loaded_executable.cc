@@ -179,6 +179,7 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::TakeFrame(
   auto frame = std::make_unique<Frame>();
   frame->symbols.assign(symbols.begin(), symbols.end());
   STOKER_TRY(frame->geometry, GeometryOf(symbols));
+  frame->update_check = UpdateCheck(executable_->plan(), frame->geometry.bytes);
   const std::vector<TensorType>& types = executable_->plan().inputs;
   frame->inputs.resize(types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -220,7 +221,7 @@ Result<std::unique_ptr<LoadedExecutable::Frame>> LoadedExecutable::Prepare(
       return InvalidArgument("Input " + std::to_string(i) + " is NULL.");
     }
   }
-  STOKER_RETURN_IF_ERROR(CheckUpdated(*frame));
+  STOKER_RETURN_IF_ERROR(frame->update_check.Check(frame->inputs));
   if (frame->plan == nullptr) {
     // Guards look at what the symbols alone say, as the plan does: both are for these sizes.
     if (const auto why = executable_->guards().Explain(frame->views)) {
@@ -263,27 +264,6 @@ Status LoadedExecutable::CopyInputsThatAreOutputs(const Frame& frame,
     STOKER_RETURN_IF_ERROR(queue.Copy(static_cast<std::byte*>(outputs[i]),
                                       static_cast<const std::byte*>(frame.inputs[source]),
                                       static_cast<std::size_t>(frame.geometry.bytes[source])));
-  }
-  return Ok();
-}
-
-Status LoadedExecutable::CheckUpdated(const Frame& frame) const {
-  const auto begin_of = [&](std::size_t input) {
-    return reinterpret_cast<std::uintptr_t>(frame.inputs[input]);
-  };
-  const auto end_of = [&](std::size_t input) {
-    return begin_of(input) + static_cast<std::uintptr_t>(frame.geometry.bytes[input]);
-  };
-  for (const OutputSpec& output : executable_->plan().outputs) {
-    if (output.updates_input < 0) continue;
-    const auto updated = static_cast<std::size_t>(output.updates_input);
-    for (std::size_t i = 0; i < frame.inputs.size(); ++i) {
-      if (i == updated || begin_of(i) >= end_of(updated) || begin_of(updated) >= end_of(i))
-        continue;
-      return FailedPrecondition("Input " + std::to_string(updated) +
-                                ", which the call updates, shares memory with input " +
-                                std::to_string(i) + ".");
-    }
   }
   return Ok();
 }

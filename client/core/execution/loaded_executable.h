@@ -14,6 +14,7 @@
 
 #include "client/core/execution/host_calls.h"
 #include "client/core/execution/job_device.h"
+#include "client/core/execution/update_check.h"
 #include "client/core/session.h"
 #include "protocol/base/fork_mutex.h"
 #include "protocol/graph/graph.h"
@@ -65,6 +66,7 @@ class LoadedExecutable {
   struct Frame {
     std::vector<std::int64_t> symbols;  // None for a static graph.
     Geometry geometry;
+    UpdateCheck update_check;
     std::vector<const void*> inputs;
     std::vector<InputView> views;  // Of `geometry`.
     std::shared_ptr<const ReadyPlan> plan;
@@ -90,8 +92,6 @@ class LoadedExecutable {
                                          std::span<const void* const> inputs,
                                          std::span<const std::int64_t> symbols,
                                          std::span<void* const> outputs);
-  // FailedPrecondition where an input that the call updates shares memory with another one.
-  Status CheckUpdated(const Frame& frame) const;
   // No kernel writes an output that is an input as it stands.
   Status CopyInputsThatAreOutputs(const Frame& frame, std::span<void* const> outputs,
                                   Queue& queue) const;

@@ -4,10 +4,11 @@
 #include <string>
 #include <utility>
 
-#include "client/python/guard_program/addresses.h"
 #include "client/python/guard_program/files/loaded_files.h"
 #include "client/python/guard_program/program.h"
 #include "client/python/guard_program/python/every_call.h"
+#include "client/python/guard_program/python/guarded.h"
+#include "client/python/guard_program/tensor_functions.h"
 
 namespace stoker::guards {
 namespace {
@@ -27,20 +28,6 @@ Program& ProgramOf(PyObject* self) {
     throw PythonError();
   }
   return *program;
-}
-
-// No C++ exception passes into Python.
-template <typename Body>
-PyObject* Guarded(Body body) {
-  try {
-    return body();
-  } catch (const PythonError&) {
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return nullptr;
 }
 
 // Arguments of Program(): keywords in this order.
@@ -135,53 +122,9 @@ PyObject* BindState(PyObject* self, PyObject* words) {
   });
 }
 
-PyObject* LearnTensors(PyObject*, PyObject* words) {
-  return Guarded([&]() -> PyObject* {
-    PyObject* probe;
-    unsigned long long keys = 0;
-    if (!PyArg_ParseTuple(words, "OK", &probe, &keys)) return nullptr;
-    return PyBool_FromLong(TensorLayout::Learn(probe, keys));
-  });
-}
-
 PyObject* LearnSignals(PyObject*, PyObject* let_through) {
   LetThrough() = Reference::Share(let_through);
   return Py_NewRef(Py_None);
-}
-
-constexpr const char* kAddresses = "stoker_guards.addresses";
-
-PyObject* AddressesOf(PyObject*, PyObject* words) {
-  return Guarded([&]() -> PyObject* {
-    PyObject *values, *places, *tensor;
-    int with_versions;
-    if (!PyArg_ParseTuple(words, "O!O!O!p", &PyList_Type, &values, &PyList_Type, &places,
-                          &PyType_Type, &tensor, &with_versions)) {
-      return nullptr;
-    }
-    const TensorLayout* layout = TensorLayout::Get();
-    if (layout == nullptr || layout->storage_data == 0) Py_RETURN_NONE;
-    if (with_versions != 0 && layout->version == 0) Py_RETURN_NONE;
-    auto found = Addresses::Of(values, places, reinterpret_cast<PyTypeObject*>(tensor),
-                               with_versions != 0, *layout);
-    if (!found) Py_RETURN_NONE;
-    auto addresses = std::make_unique<Addresses>(*std::move(found));
-    PyObject* capsule = PyCapsule_New(addresses.get(), kAddresses, [](PyObject* self) {
-      delete static_cast<Addresses*>(PyCapsule_GetPointer(self, kAddresses));
-    });
-    if (capsule != nullptr) addresses.release();
-    return capsule;
-  });
-}
-
-STOKER_EVERY_CALL PyObject* LieAt(PyObject*, PyObject* words) {
-  return Guarded([&]() -> PyObject* {
-    PyObject *capsule, *values;
-    if (!PyArg_ParseTuple(words, "OO!", &capsule, &PyList_Type, &values)) return nullptr;
-    const auto* addresses =
-        static_cast<const Addresses*>(PyCapsule_GetPointer(capsule, kAddresses));
-    return addresses == nullptr ? nullptr : PyBool_FromLong(addresses->AreOf(values));
-  });
 }
 
 std::string BytesOf(PyObject* words) {
@@ -271,6 +214,15 @@ PyMethodDef functions[] = {
      "(list, places, torch.Tensor): what lie_at() takes, or None where that cannot be seen."},
     {"lie_at", LieAt, METH_VARARGS,
      "(what addresses_of() gave, list): do the tensors at its places of the list lie there?"},
+    {"pointers_of", PointersOf, METH_VARARGS,
+     "([(place, span, is it written)], torch.Tensor): what know() and put() take, or None where "
+     "memory cannot be seen."},
+    {"know", Know, METH_VARARGS,
+     "(what pointers_of() gave, number, tensor, bytes of an element): tensors that lie like this "
+     "one need no look."},
+    {"put", Put, METH_VARARGS,
+     "(what pointers_of() gave, list of tensors, address): writes where they lie there, and gives "
+     "the numbers of those that need a look."},
     {"files_that_may_register", FilesThatMayRegister, METH_VARARGS,
      "((part of a symbol, ...), folder, namespace), in bytes: the loaded files of compiled code "
      "that "

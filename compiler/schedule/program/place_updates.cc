@@ -75,7 +75,8 @@ std::optional<StorePlace> OnlyStore(const LoopFunc& func, std::uint32_t operand)
   return is_only ? found : std::nullopt;
 }
 
-// Whether all that is read of operand `from` is read where, and not after, the store writes. A
+// Whether all that is read of operand `from` is read where, and not after, the store writes; by a
+// stage of the same loops, so that where threads share them it is the same one that does both. A
 // schedule may compute temporaries again where they are used: those that read it count as reads
 // there.
 bool ReadsOnlyThere(const LoopFunc& func, std::uint32_t from, const StorePlace& place) {
@@ -87,13 +88,17 @@ bool ReadsOnlyThere(const LoopFunc& func, std::uint32_t from, const StorePlace& 
       const BodyInstr& instr = stage.body.instrs[k];
       const bool is_load = instr.op == BodyOp::kLoad && instr.access.operand == from;
       const bool is_reading = instr.op == BodyOp::kInput && reading.contains(instr.input);
-      if ((is_load || is_reading) && i > place.stage) return false;
+      if (!is_load && !is_reading) {
+        reads[k] =
+            std::ranges::any_of(instr.args, [&](std::uint32_t arg) { return reads[arg]; });
+        continue;
+      }
+      if (i > place.stage || stage.loops != func.stages[place.stage].loops) return false;
       if (is_load &&
           (!instr.access.indirect.empty() || instr.access.index != place.store->access.index)) {
         return false;
       }
-      reads[k] = is_load || is_reading ||
-                 std::ranges::any_of(instr.args, [&](std::uint32_t arg) { return reads[arg]; });
+      reads[k] = true;
     }
     for (const Temporary& temporary : stage.temporaries) {
       if (reads[temporary.value]) reading.insert(temporary.id);

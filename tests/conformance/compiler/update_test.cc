@@ -2,10 +2,9 @@
 // the output after each call, and that no other input has changed.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "tests/conformance/compiler/graph_generator.h"
 #include "tests/conformance/compiler/harness.h"
+#include "tests/conformance/compiler/with_updates.h"
 
 namespace stoker::test {
 namespace {
@@ -184,29 +183,6 @@ graph @g(%x: f32[s0,8], %i: i64[s1,1], %u: f32[s1,8], %b: f32[s0,8]) {
   EXPECT_EQ(outcome.error, "");
   EXPECT_EQ(LabelsOf(outcome.artifact),
             (std::vector<std::string>{"scatter f32[s0,8]", "add f32[s0,8]"}));
-}
-
-// As many updates as types allow, chosen at random, of random graphs.
-Result<Graph> WithUpdates(const Graph& graph, std::uint64_t seed, std::size_t* count) {
-  std::mt19937_64 random(seed);
-  std::vector<bool> is_updated(graph.inputs().size());
-  std::string outputs;
-  for (const ValueId output : graph.outputs()) {
-    outputs += (outputs.empty() ? "%" : ", %") + std::to_string(output);
-    for (std::size_t i = 0; i < graph.inputs().size(); ++i) {
-      const GraphInput& input = graph.inputs()[i];
-      if (is_updated[i] || input.role != InputRole::kActivation || random() % 4 == 0 ||
-          graph.type(input.value) != graph.type(output)) {
-        continue;
-      }
-      outputs += " updates %" + std::to_string(input.value);
-      is_updated[i] = true;
-      ++*count;
-      break;
-    }
-  }
-  const std::string text = PrintGraph(graph);
-  return ParseGraph(text.substr(0, text.rfind("return ")) + "return " + outputs + "\n}\n");
 }
 
 TEST(Update, OfRandomGraphs_IsAsTheInterpreterSays) {

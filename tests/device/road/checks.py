@@ -23,6 +23,7 @@ from device.road.calls import CALLS, late_capture, require, side_stream
 from device.road.compare import WIDER, compare, compiled, errors_of, full_precision, judge, tensors
 from device.road.images import IMAGES
 from device.road.sizes import cases_of_sizes, cases_of_training
+from device.road.updates import UPDATES
 from device.road.workloads import MODELS, softmax_ln
 
 DRAWS = 5
@@ -356,6 +357,8 @@ def cases(device):
             if function in (late_capture, side_stream) and device.type == "cpu":
                 continue
             yield f"calls {name}{suffix}", lambda function=function, mode=mode: function(device, mode)
+        for name, function in UPDATES.items():
+            yield f"updates {name}{suffix}", lambda function=function, mode=mode: function(device, mode)
         yield f"convolutions repeat{suffix}", lambda mode=mode: convolutions_repeat(device, mode)
         if device.type == "cuda":
             yield f"convolutions recorded{suffix}", lambda mode=mode: convolutions_recorded(device, mode)

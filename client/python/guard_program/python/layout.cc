@@ -18,6 +18,7 @@ constexpr std::ptrdiff_t kCellSize = 24;
 constexpr std::ptrdiff_t kMaxTensorObject = 48;
 constexpr std::ptrdiff_t kMaxDimsOffset = 96;   // In a TensorImpl.
 constexpr std::ptrdiff_t kMaxStorageData = 48;  // In a StorageImpl.
+constexpr std::ptrdiff_t kMaxStorageBytes = 64;
 constexpr std::size_t kMaxAutogradMeta = 160;   // Bytes that one has in every version.
 constexpr std::uint64_t kDouble = 7;            // PyTorch's number of float64.
 
@@ -155,6 +156,44 @@ std::ptrdiff_t FindStorageData(PyObject* probe, const TensorLayout& layout) {
   return found;
 }
 
+// Where a StorageImpl has the bytes of its memory, and what frees that; false where it is otherwise.
+// The probe's is freed by something else, that of a copy is as PyTorch's allocators give it.
+bool FindStorageBytes(PyObject* probe, TensorLayout& layout) {
+  struct Seen {
+    const char* storage;
+    std::uint64_t data, bytes;
+  };
+  const auto look = [&](PyObject* tensor) {
+    const Reference own = OrThrow(PyObject_CallMethod(tensor, "untyped_storage", nullptr));
+    return Seen{At(At(tensor, layout.implementation), TensorLayout::kStorage),
+                NumberOf(OrThrow(PyObject_CallMethod(own.get(), "data_ptr", nullptr))),
+                NumberOf(OrThrow(PyObject_CallMethod(own.get(), "nbytes", nullptr)))};
+  };
+  const Reference view = OrThrow(PyObject_CallMethod(probe, "detach", nullptr));
+  const Reference copy = OrThrow(PyObject_CallMethod(view.get(), "clone", nullptr));
+  const Seen ours = look(probe);
+  const Seen its = look(copy.get());
+  if (ours.bytes == its.bytes || WordAt(its.storage, layout.storage_data) != its.data) return false;
+  std::ptrdiff_t bytes = 0;
+  std::ptrdiff_t owner = 0;
+  for (std::ptrdiff_t at = TensorLayout::kStorage; at <= kMaxStorageBytes; at += kWord) {
+    const std::uint64_t own = WordAt(ours.storage, at);
+    const std::uint64_t other = WordAt(its.storage, at);
+    if (own == ours.bytes && other == its.bytes) {
+      if (bytes != 0) return false;
+      bytes = at;
+    }
+    if (at != layout.storage_data && own != ours.data && other == its.data) {
+      if (owner != 0) return false;
+      owner = at;
+    }
+  }
+  if (bytes == 0 || owner == 0) return false;
+  layout.storage_bytes = bytes;
+  layout.storage_owner = owner;
+  return true;
+}
+
 // Where what counts a tensor's versions has its count; 0 where it is otherwise. A view that is
 // detached counts with the probe, a copy by itself.
 std::ptrdiff_t FindVersion(PyObject* probe, const TensorLayout& layout) {
@@ -189,6 +228,7 @@ std::optional<TensorLayout> LookAtTensor(PyObject* probe, std::uint64_t keys) {
   if (!HasGradientFunction(probe, *implementation)) return std::nullopt;
   TensorLayout layout{*implementation, *dims, *requires_gradient};
   layout.storage_data = FindStorageData(probe, layout);
+  if (layout.storage_data != 0 && !FindStorageBytes(probe, layout)) layout.storage_bytes = 0;
   layout.version = FindVersion(probe, layout);
   return layout;
 }

@@ -74,6 +74,10 @@ struct TensorLayout {
   std::ptrdiff_t requires_gradient = 0;
   // From the StorageImpl: the address of its memory. 0: storages do not lie as said here.
   std::ptrdiff_t storage_data = 0;
+  // Likewise: how many bytes that has, and what frees it, which is its own address where nothing
+  // else has a hold of it. 0: they do not lie as said here.
+  std::ptrdiff_t storage_bytes = 0;
+  std::ptrdiff_t storage_owner = 0;
   // From what counts a tensor's versions: the count, of 32 bits. 0: it does not lie as said here.
   std::ptrdiff_t version = 0;
 

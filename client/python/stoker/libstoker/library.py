@@ -25,6 +25,7 @@ UNAVAILABLE = 5
 DEADLINE_EXCEEDED = 6
 DATA_LOSS = 7
 FAILED_PRECONDITION = 8
+INTERNAL = 9
 REQUEST = re.compile(r" \(request ([\w.-]+)\)")  # In a message.
 
 

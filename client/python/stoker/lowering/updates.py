@@ -2,7 +2,6 @@
 
 import torch
 
-from ..graph.devices import device_of
 from ..graph.dims import same
 from ..graph.layout import DTYPES, is_tensor, layout_of
 from ..pytorch.aot import UPDATED_BY
@@ -10,10 +9,7 @@ from ..pytorch.aot import UPDATED_BY
 
 def updates_in(gm):
     """{fx node that one output is: the input that the caller copies it into}, of those that lie like these. Neither may be
-    another output too: whoever has that does not expect it to change with the input. None on a GPU, where results are
-    always in memory of their own."""
-    if device_of(gm).type != "cpu":
-        return {}
+    another output too: whoever has that does not expect it to change with the input."""
     output, = gm.graph.find_nodes(op="output")
     results = list(output.args[0])
     updates = {}
@@ -27,6 +23,8 @@ def updates_in(gm):
 
 def _lie_alike(value, into):
     if not is_tensor(value) or None in value.shape or value.dtype != into.dtype or into.dtype not in DTYPES:
+        return False
+    if value.device != into.device:
         return False
     layout, wanted = layout_of(value), layout_of(into)
     return layout.order is not None and layout.order == wanted.order and (

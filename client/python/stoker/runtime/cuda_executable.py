@@ -9,11 +9,12 @@ import sys
 
 import torch
 
+from ..libstoker.library import INTERNAL, StokerError
 from ..pytorch import devices
 from ..pytorch.native.addresses import Addresses
 from . import gpu_memory
-from .laid_out import as_laid_out, buffer_of, require_memory, taker, with_strides
-from .loaded import Loaded
+from .laid_out import Inputs, as_laid_out, buffer_of, require_memory, taker, with_strides
+from .loaded import Loaded, cannot_start_over
 from .profiling import collectors
 from .replays.lent_memory import Ahead
 
@@ -51,37 +52,41 @@ class SizedOnCuda:
         self._executable = executable
         self._device = executable.device
         inputs = list(enumerate(segment.inputs))
+        updated = {output.updates for output in segment.outputs}
         self._held = [(place, source.layout) for place, source in inputs if source.parameter]
         self._take_held = taker([source.slot for _, source in inputs if source.parameter])
-        self._others = [
-            (place, source.slot, source.layout, source.layout.span) for place, source in inputs if not source.parameter]
+        others = [(place, source) for place, source in inputs if not source.parameter]
+        self._others = [(place, source.slot) for place, source in others]
+        self._inputs = Inputs(
+            [(place, source.slot, source.layout, place in updated) for place, source in others], self._on_device)
         self._pointers = ctypes.c_void_p * len(inputs)
         # (addresses of what is held, the pointers with those of them that kernels read as they lie, the rest of them), or
         # None
         self._noted = None
         self._symbols = (ctypes.c_int64 * len(symbols))(*symbols) if symbols else None
+        # In whose memory an output is made: its place among those. None: in memory of its own.
+        place_of = {place: number for number, (place, _) in enumerate(others)}
         self._outputs = [
-            (output.dtype, output.layout, *buffer_of(output.layout)) for output in segment.outputs]
+            (output.dtype, output.layout, *buffer_of(output.layout), place_of.get(output.updates)) for output in segment.outputs]
+        self._made = [number for number, (*_, updated) in enumerate(self._outputs) if updated is None]
+        self._restrided = any(layout.order is None for _, layout, *_ in self._outputs)
         self._checks = bool(segment.checks)
         self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + self._checks)
         self._lets_go = lets_go
-        self._turns = None if lets_go else []  # None: not known yet.
+        # None: not known yet. What is updated is there from the start to the end.
+        self._turns = None if lets_go and len(self._made) == len(self._outputs) else []
 
     def __call__(self, slots):
-        """The output tensors, given the tensor of each slot. What was computed from an index out of bounds is nobody's, and
-        the GPU says so later, as PyTorch's own kernels do."""
+        """The output tensors, given the tensor of each slot. One that updates an input is that input, or, where this lies
+        otherwise than the segment reads it, a copy that was updated. What was computed from an index out of bounds is nobody's,
+        and the GPU says so later, as PyTorch's own kernels do."""
         held = list(self._take_held(slots))
         noted = self._noted
         if noted is None or not noted[0].are_of(held):
             noted = self._note(held)
         _, pointers, rest = noted
         pointers = self._pointers.from_buffer_copy(pointers)
-        kept = []
-        for place, slot, layout, span in self._others:
-            tensor = self._on_device(slots[slot], layout)
-            require_memory(tensor, span)
-            pointers[place] = _pointer(tensor)
-            kept.append(tensor)
+        kept = self._inputs.take(slots, pointers)
         for number in rest:
             place, layout = self._held[number]
             tensor = self._on_device(held[number], layout)
@@ -97,34 +102,54 @@ class SizedOnCuda:
         else:
             ahead = Ahead.of(self)
             buffers = [
-                ahead[number] if number in ahead else self._buffer_of(output) for number, output in enumerate(self._outputs)]
-            self._executable.run(self._arguments(pointers, self._results_in(buffers, within)))
+                kept[output[-1]] if output[-1] is not None else ahead[number] if number in ahead else self._buffer_of(output)
+                for number, output in enumerate(self._outputs)]
+            self._run(self._arguments(pointers, self._results_in(buffers, within)))
+        if not self._restrided:
+            return buffers
         return [
             buffer if layout.order is not None else with_strides(buffer, layout)
-            for buffer, (_, layout, _, _) in zip(buffers, self._outputs)]
+            for buffer, (_, layout, *_) in zip(buffers, self._outputs)]
+
+    def _run(self, arguments):
+        try:
+            self._executable.run(arguments)
+        except StokerError as error:
+            if error.code == INTERNAL and len(self._made) < len(self._outputs):
+                raise cannot_start_over(error) from error  # Inputs may have been updated.
+            raise
 
     def _buffer_of(self, output):
-        dtype, _, shape, strides = output
+        dtype, _, shape, strides, _ = output
         return torch.empty_strided(shape, strides, dtype=dtype, device=self._device)
 
     @property
     def steps(self):
         return self._executable.steps
 
+    @property
+    def updated(self):
+        """Slots whose tensors it writes to."""
+        return [self._others[number][1] for *_, number in self._outputs if number is not None]
+
     def make_ahead(self, numbers, lender=None):
-        """{number: what it is to be written to} of these outputs, for a recording. `lender`: of memory that it may overwrite."""
+        """{number: what it is to be written to} of these outputs, for a recording, but those that update an input. `lender`: of
+        memory that it may overwrite."""
         executable, lent = self._executable, {}
+        numbers = [number for number in numbers if self._outputs[number][-1] is None]
         if lender is not None and self._lets_go and not executable.verifies:
             last, first = executable.last_of_inputs, executable.first_of_outputs
-            read = [(slot, last[place]) for place, slot, *_ in self._others if slot in self._lets_go]
+            read = [(slot, last[place]) for place, slot in self._others if slot in self._lets_go]
             lent = lender.place(read, {
                 number: (dtype, shape, strides, first[number])
-                for number, (dtype, _, shape, strides) in enumerate(self._outputs) if number in numbers})
+                for number, (dtype, _, shape, strides, _) in enumerate(self._outputs) if number in numbers})
         return {number: lent[number] if number in lent else self._buffer_of(self._outputs[number]) for number in numbers}
 
     def _results_in(self, buffers, within):
         """Their addresses, and that of what is said of indices."""
-        results = self._output_pointers(*map(_pointer, buffers))
+        results = self._output_pointers()
+        for number in self._made:
+            results[number] = _pointer(buffers[number])
         if within is not None:
             results[len(buffers)] = _pointer(within)
         return results
@@ -141,9 +166,9 @@ class SizedOnCuda:
         last, first = executable.last_of_inputs, executable.first_of_outputs
         inputs = [
             (tensor.nbytes, last[place] if slot in self._lets_go else sys.maxsize)
-            for tensor, (place, slot, *_) in zip(given, self._others)]
+            for tensor, (place, slot) in zip(given, self._others)]
         outputs = [
-            (dtype.itemsize * math.prod(shape), step) for (dtype, _, shape, _), step in zip(self._outputs, first)]
+            (dtype.itemsize * math.prod(shape), step) for (dtype, _, shape, *_), step in zip(self._outputs, first)]
         return gpu_memory.turns_of(inputs, outputs)
 
     def _run_in_turns(self, turns, pointers, given, slots, within):

@@ -16,7 +16,7 @@ from ..pytorch import devices
 from . import release
 from .binding import Stamp
 from .gate import Gate
-from .laid_out import as_laid_out, buffer_of, require_memory, taker, with_strides
+from .laid_out import Inputs, as_laid_out, buffer_of, taker, with_strides
 from .heap import LARGE, large_result
 from .loaded import Loaded
 from .profiling import collectors
@@ -111,18 +111,19 @@ class SizedExecutable:
         self._executable = executable
         self._take_parameters = executable.take_parameters
         inputs = segment.inputs
-        self._activations = [
-            (place, source.slot, source.layout, source.layout.span) for place, source in enumerate(inputs)
-            if not source.parameter]
+        updated = {output.updates for output in segment.outputs}
+        activations = [place for place, source in enumerate(inputs) if not source.parameter]
+        self._inputs = Inputs([
+            (place, inputs[place].slot, inputs[place].layout, place in updated) for place in activations])
         self._pointers = ctypes.c_void_p * len(inputs)
         self._no_pointers = bytes(ctypes.sizeof(self._pointers))
         self._symbols = (ctypes.c_int64 * len(symbols))(*symbols) if symbols else None
         # In whose memory an output is made: its place among the activations. None: in memory of its own.
-        place_of = {place: number for number, (place, *_) in enumerate(self._activations)}
+        place_of = {place: number for number, place in enumerate(activations)}
         self._outputs = [
             (_maker_of(output), output.layout, place_of.get(output.updates)) for output in segment.outputs]
-        self._updated = [
-            (number, self._activations[number][0]) for *_, number in self._outputs if number is not None]
+        self._made = [place for place, (*_, number) in enumerate(self._outputs) if number is None]
+        self._restrided = any(layout.order is None for _, layout, _ in self._outputs)
         self._checks = segment.checks
         self._limits = ctypes.c_int64 * segment.limits
         self._output_pointers = ctypes.c_void_p * (len(segment.outputs) + segment.limits)
@@ -134,16 +135,11 @@ class SizedExecutable:
         executable = self._executable
         executable.use_threads()  # A binding computes too.
         pointers = self._pointers.from_buffer_copy(self._no_pointers)
-        kept = []
-        for place, slot, layout, span in self._activations:
-            tensor = as_laid_out(slots[slot], layout)
-            require_memory(tensor, span)
-            pointers[place] = tensor.data_ptr()
-            kept.append(tensor)
-        if self._updated and not torch.is_inference_mode_enabled():
-            self._update_copies_if_refused(pointers, kept)
+        kept = self._inputs.take(slots, pointers)
         buffers = [make() if updated is None else kept[updated] for make, _, updated in self._outputs]
-        results = self._output_pointers(*[buffer.data_ptr() for buffer in buffers])
+        results = self._output_pointers()
+        for place in self._made:
+            results[place] = buffers[place].data_ptr()
         if self._checks:
             limits = self._limits()
             first = ctypes.addressof(limits)
@@ -164,17 +160,11 @@ class SizedExecutable:
             except Exception:
                 self._note_changes(buffers)
                 raise
+        if not self._restrided:
+            return buffers
         return [
             buffer if layout.order is not None else with_strides(buffer, layout)
             for buffer, (_, layout, _) in zip(buffers, self._outputs)]
-
-    def _update_copies_if_refused(self, pointers, kept):
-        """Who copies into the inputs that were updated is refused by one that was made in inference mode, and goes no
-        further: none may be written before."""
-        if any(kept[number].is_inference() for number, _ in self._updated):
-            for number, place in self._updated:
-                kept[number] = kept[number].clone()
-                pointers[place] = kept[number].data_ptr()
 
     def _note_changes(self, buffers):
         """Nobody copies into the inputs that were updated, when a call raises."""

@@ -5,6 +5,7 @@ import operator
 import torch
 
 from ..graph.layout import row_major, span_of
+from ..pytorch.native.pointers import Pointers
 
 
 def taker(places):
@@ -35,6 +36,46 @@ def require_memory(tensor, span=None):
         raise RuntimeError(
             f"sizes {list(tensor.shape)}, strides {list(tensor.stride())}, storage offset {tensor.storage_offset()}, and itemsize "
             f"{tensor.element_size()} requiring a storage size of {needed} are out of bounds for storage of size {held}")
+
+
+class Inputs:
+    """Those of a segment that every call brings."""
+
+    def __init__(self, sources, laid_out=as_laid_out):
+        """`sources`: (place among all inputs, slot, layout, is it written?) of each; laid_out(tensor, layout) gives it as a kernel
+        reads it."""
+        self._take = taker([slot for _, slot, *_ in sources])
+        self._sources = [(place, layout, layout.span, written) for place, _, layout, written in sources]
+        self._pointers = Pointers([(place, span, written) for place, _, span, written in self._sources])
+        self._laid_out = laid_out
+
+    def take(self, slots, pointers):
+        """The tensors, as kernels read them, with their addresses in `pointers`, by place. One that is written lies in memory of
+        its own where it was made in inference mode, and this is none: who copies into it from there is refused by it, and goes no
+        further."""
+        taken = list(self._take(slots))
+        unknown = self._pointers.put(taken, pointers)
+        refused = False
+        for number in unknown:
+            place, layout, span, written = self._sources[number]
+            tensor = self._laid_out(taken[number], layout)
+            require_memory(tensor, span)
+            pointers[place] = tensor.data_ptr()
+            if written and tensor.is_inference():
+                refused = refused or not torch.is_inference_mode_enabled()
+            elif tensor is taken[number]:
+                self._pointers.know(number, tensor)
+            taken[number] = tensor
+        if refused:
+            self._copy_written(taken, pointers)
+        return taken
+
+    def _copy_written(self, taken, pointers):
+        """None of them may be written before one is refused."""
+        for number, (place, _, _, written) in enumerate(self._sources):
+            if written:
+                taken[number] = taken[number].clone()
+                pointers[place] = taken[number].data_ptr()
 
 
 def buffer_of(layout):

@@ -12,9 +12,9 @@ from .profiling import collectors
 
 
 def cannot_start_over(error):
-    """What is raised in place of a StokerError, for which a graph runs in eager from its start, where inputs are gone."""
+    """What is raised in place of a StokerError, for which a graph runs in eager from its start, where inputs are gone or may have changed."""
     return RuntimeError(
-        f"A compiled graph failed after it had let go of what it was given, so that it cannot run in eager: {error}")
+        f"A compiled graph failed after it had let go of what it was given, or written to it, so that it cannot run in eager: {error}")
 
 
 class _Handle:

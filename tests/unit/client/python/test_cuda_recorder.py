@@ -93,6 +93,8 @@ def test_a_lazy_conjugate_of_an_input_that_is_one_is_shown():
 class InLentMemory:
     """Lends the memory of an input, and makes a result there."""
 
+    updated = ()
+
     def __init__(self, memory):
         self._memory, self.settled = memory, None
 

@@ -1,9 +1,14 @@
 """What AOTAutograd's runtime does with what a graph gives: inputs that change in place, outputs that share memory."""
 
+import operator
+
+import torch
+
 from ...base.checked import as_many, count_of, flag_of, one_of, place_of
 from ...pytorch.aot_runtime import modes
 from ...pytorch.aot_runtime.words import KINDS, OF_BASE, OF_INPUT
 from ...runtime import programs
+from ...runtime.laid_out import taker
 from ..words.graphs import decode_eager
 
 
@@ -23,6 +28,8 @@ class Around:
         """`words`: of runtime_words, with views_of. ValueError where they are damaged."""
         inputs, bases = count_of(words["inputs"]), count_of(words["bases"])
         self._mutated = [(place_of(index, inputs), flag_of(copied)) for index, copied in words["mutated"]]
+        self._targets = taker([index for index, _ in self._mutated])
+        self._all_copied = bool(self._mutated) and all(copied for _, copied in self._mutated)
         self._outputs = [_output_of(*each, inputs, len(words["outputs"]), bases) for each in words["outputs"]]
         self._views = [
             None if text is None else programs.run_of(decode_eager(text, device), ())
@@ -42,14 +49,23 @@ class Around:
     def _restored(self, inputs, results):
         if len(results) != self.count:
             raise AssertionError(f"{len(results)} results where {self.count} are expected")
-        for (index, copied), updated in zip(self._mutated, results):
-            if copied:
-                target = inputs[index]
-                (target.detach() if target.requires_grad else target).copy_(updated)
+        self._update(inputs, results)
         results = results[len(self._mutated):]
         return [
             self._output(*how, views, value, inputs, results)
             for how, views, value in zip(self._outputs, self._views, results)]
+
+    def _update(self, inputs, results):
+        """The inputs that change in place. Of those that hold their results already that alone is noted."""
+        targets = self._targets(inputs)
+        if self._all_copied and all(map(operator.is_, targets, results)):
+            if torch.is_inference_mode_enabled():
+                targets = [target for target in targets if not target.is_inference()]
+            torch.autograd.graph.increment_version(targets)
+            return
+        for (_, copied), target, updated in zip(self._mutated, targets, results):
+            if copied:
+                (target.detach() if target.requires_grad else target).copy_(updated)
 
     def _output(self, kind, base, distance, requires_grad, detached, views, value, inputs, results):
         if kind == "plain":

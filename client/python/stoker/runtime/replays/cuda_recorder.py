@@ -58,22 +58,25 @@ class Recorder:
                 places[place] = torch.empty_strided(
                     argument.shape, argument.stride(), dtype=argument.dtype, device=device)
         given = [places.get(place, argument) for place, argument in enumerate(arguments)]
+        written = {slot for maker, _ in makers for slot in maker.updated}
+        # What is written where an input was copied to is no input yet.
+        hidden = frozenset(written.intersection(places))
         only_there = OnlyThere(device, numbers)
-        graph, results, passing = self._captured_ahead(ahead, run, given, only_there)
+        graph, results, passing = self._captured_ahead(ahead, run, given, hidden, only_there)
         kept = {
             number: torch.empty_strided(result.shape, result.stride(), dtype=result.dtype, device=device)
             for number, result in passing.items() if result.numel() and not overlaps(result)}
         if kept:  # Once more, now that it is known what else is to be there before.
             graph = results = passing = None
             ahead.keep(kept.values())
-            graph, results, passing = self._captured_ahead(ahead, _keeping(run, kept), given, only_there)
+            graph, results, passing = self._captured_ahead(ahead, _keeping(run, kept), given, hidden, only_there)
         return Recording(graph.replay, self.stream(), arguments, places, results, set(passing), lender)
 
-    def _captured_ahead(self, ahead, run, given, only_there):
+    def _captured_ahead(self, ahead, run, given, hidden, only_there):
         """(graph, results, those by number that lie where all recordings work)"""
         with ahead:
             graph, results = self._capture(run, given, only_there)
-        results = _as_given(results, given, ahead.lent)
+        results = _as_given(results, given, ahead.lent, hidden)
         return graph, results, {
             number: result for number, result in enumerate(results)
             if isinstance(result, torch.Tensor) and result.untyped_storage().data_ptr() not in ahead.addresses}
@@ -118,10 +121,12 @@ def _keeping(run, kept):
     return run_and_keep
 
 
-def _as_given(results, arguments, lent=frozenset()):
+def _as_given(results, arguments, lent=frozenset(), hidden=frozenset()):
     """A Given for each result that is an input, or shows the memory of one as it is. `lent`: addresses of memory in which are
-    results of the recording's own."""
-    tensors = [(place, tensor) for place, tensor in enumerate(arguments) if isinstance(tensor, torch.Tensor)]
+    results of the recording's own; `hidden`: places of inputs that no result is."""
+    tensors = [
+        (place, tensor) for place, tensor in enumerate(arguments)
+        if isinstance(tensor, torch.Tensor) and place not in hidden]
     known = {id(tensor): Given(place) for place, tensor in tensors}
     holders = {}
     for place, tensor in tensors:
