@@ -89,10 +89,21 @@ class Joiner {
         machine_(machine),
         first_use_(program.storages.size(), program.steps.size()),
         writers_(program.storages.size(), 0),
+        users_(program.storages.size(), 0),
+        inputs_(program.outputs.size()),
         is_done_(program.steps.size(), false) {
+    for (StorageId id = 0; id < program.storages.size(); ++id) {
+      const Storage& storage = program.storages[id];
+      if (storage.kind != BufferKind::kInput) continue;
+      for (std::size_t i = 0; i < inputs_.size(); ++i) {
+        if (std::cmp_equal(program.outputs[i].updates_input, storage.index)) {
+          inputs_[i].push_back(id);
+        }
+      }
+    }
     for (std::size_t i = program.steps.size(); i-- > 0;) {
       for (const StorageId id : program.steps[i].buffers) first_use_[id] = i;
-      ForEachWritten(program.steps[i], [&](StorageId id) { ++writers_[id]; });
+      Count(i, 1);
       if (MayJoin(i)) candidates_.push_back(i);
     }
     std::ranges::reverse(candidates_);
@@ -132,21 +143,29 @@ class Joiner {
     }
     bool is_free = true;
     ForEachWritten(step, [&](StorageId id) {
-      const Storage& storage = program_.storages[id];
-      // What is written in an input's place may be what another step reads there.
-      const bool updates =
-          storage.kind == BufferKind::kOutput && program_.outputs[storage.index].updates_input >= 0;
       is_free =
-          is_free && storage.kind != BufferKind::kInput && !updates && first_use_[id] == index;
+          is_free && program_.storages[id].kind != BufferKind::kInput && first_use_[id] == index;
     });
     return is_free;
   }
 
-  // Whether all is there that it reads; what it writes, nobody has named before.
+  // Whether all is there that it reads; what it writes, nobody has named before. Where that is made
+  // in the memory of an input, whether nobody is to read this any more, and no host is to be
+  // called.
   bool IsReady(const Step& step) const {
     const LoopFunc& func = LoopOf(step);
     for (std::size_t k = 0; k < step.buffers.size(); ++k) {
-      if (!func.operands[k].written && writers_[step.buffers[k]] > 0) return false;
+      const StorageId id = step.buffers[k];
+      if (!func.operands[k].written) {
+        if (writers_[id] > 0) return false;
+        continue;
+      }
+      const Storage& storage = program_.storages[id];
+      if (storage.kind != BufferKind::kOutput) continue;
+      if (program_.outputs[storage.index].updates_input >= 0 && hosts_ > 0) return false;
+      for (const StorageId input : inputs_[storage.index]) {
+        if (users_[input] > 0) return false;
+      }
     }
     return true;
   }
@@ -179,7 +198,15 @@ class Joiner {
 
   void Finish(std::size_t index) {
     is_done_[index] = true;
-    ForEachWritten(program_.steps[index], [&](StorageId id) { --writers_[id]; });
+    Count(index, -1);
+  }
+
+  // Of what is still to come.
+  void Count(std::size_t index, int change) {
+    const Step& step = program_.steps[index];
+    ForEachWritten(step, [&](StorageId id) { writers_[id] += change; });
+    for (const StorageId id : step.buffers) users_[id] += change;
+    if (std::holds_alternative<HostOp>(step.work)) hosts_ += change;
   }
 
   const Program& program_;
@@ -187,6 +214,10 @@ class Joiner {
   const GpuMachine& machine_;
   std::vector<std::size_t> first_use_;  // Of each storage.
   std::vector<int> writers_;            // Of each storage, those that are still to come.
+  std::vector<int> users_;              // Likewise: who names it.
+  int hosts_ = 0;                       // Calls that are still to come.
+  std::vector<std::vector<StorageId>>
+      inputs_;  // Of each output: where the input lies that it updates.
   std::vector<bool> is_done_;
   std::vector<std::size_t> candidates_;  // In order.
 };

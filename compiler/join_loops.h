@@ -7,7 +7,8 @@
 namespace stoker {
 
 // Loops of known sizes whose points are computed by themselves, each of which takes no longer than
-// a launch costs. They run where the first of them stood: what a later one reads is there by then.
+// a launch costs. They run where the first of them stood: what a later one reads is there by then,
+// and nobody reads any more what it writes over.
 // `kernels`: those of `program`. Whether any were joined: then it needs others.
 bool JoinLoops(Program& program, const ScheduledProgram& kernels, const GpuMachine& machine);
 

@@ -535,6 +535,18 @@ graph @g(%x: f32[R,C], %y: f32[R,C], %z: f32[R,C]) {
   %b = subtract(%y, %z) : f32[R,C]
   return %b updates %x, %a updates %y
 })"},
+      {"beside who reads what they write over", R"(
+graph @g(%x: f32[R,C], %y: f32[C,R], %z: f32[R,C], %u: f32[R,C], %v: f32[C]) {
+  %t = transpose(%x) {dims=[1,0]} : f32[C,R]
+  %a = add(%t, %y) : f32[C,R]
+  %b = multiply(%x, %x) : f32[R,C]
+  %c = add(%z, %z) : f32[R,C]
+  %d = transpose(%z) {dims=[1,0]} : f32[C,R]
+  %e = subtract(%d, %a) : f32[C,R]
+  %f = subtract(%u, %u) : f32[R,C]
+  %h = add(%v, %v) : f32[C]
+  return %a, %b updates %x, %c updates %z, %e updates %y, %f updates %u, %h updates %v
+})"},
       {"what a product reads", R"(
 graph @g(%x: f32[R,C], %w: f32[C,C]) {
   %p = dot_general(%x, %w) {lhs_batch=[], lhs_contract=[1], rhs_batch=[], rhs_contract=[0]} : f32[R,C]
