@@ -38,19 +38,22 @@ def stoker(gm, example_inputs, *, mode=None, options=None):
 def _traced(gm, example_inputs, mode, verifies):
     # Not at the top: a process in which all starts are warm does not wait for these.
     from . import capture, varying
+    from .captures.install.graphs import InferenceGraph
     from .captures.record import recording
+    from .graph.devices import device_of
     from .lowering import compiling, targets
     from .lowering.ahead import Ahead
     from .lowering.uncompiled import record_only
 
     asked = compiling.Options(verify=verifies, replays=modes.replays(mode))
     ahead = None  # Of a graph that is trained: what its backward pass needs.
+    inference = None  # Another one, compiled.
     if not beside.is_child() and not record_only.is_on():
         connect_ahead()
         gpus_ahead.warm_up(devices.gpu_in_use())
 
     def compile_graph(inner, parameters, traced_s, is_training, backward):
-        nonlocal ahead
+        nonlocal ahead, inference
         chosen = compiling.of_the_moment(asked, inner)
         training = varying.training_of(backward, chosen) if is_training else None
         if beside.is_child():
@@ -58,11 +61,13 @@ def _traced(gm, example_inputs, mode, verifies):
             return programs.eager(inner)
         parameters = targets.held(inner, parameters, is_training)
         ahead = Ahead(backward)
-        return _by_sizes(
+        compiled = _by_sizes(
             inner, lambda: varying.of_graph(inner, parameters, chosen, training),
             lambda: compiling.compile_graph(
                 inner, parameters, chosen, traced_s,
                 lambda program, made: recording.note_program(inner, program, made, training), ahead))
+        inference = None if is_training else (compiled, device_of(inner))
+        return compiled
 
     def compile_backward(inner, traced_s):
         chosen = compiling.of_the_moment(asked, inner)
@@ -71,9 +76,17 @@ def _traced(gm, example_inputs, mode, verifies):
             inner, lambda: varying.function_of(inner, (), chosen, words),
             lambda: compiling.compile_graph(inner, (), chosen, traced_s, varying.note_beside(words), ahead))
 
+    def around(function):
+        """Inputs that change in place are noted all at once, as in a process that starts warm, and not one by one."""
+        words = graph.words_of_updates()
+        if words is None or inference is None:
+            return function
+        run, device = inference
+        return InferenceGraph(run, words, device, aot.held())
+
     refused = refusals.by_kernels(gm)
     with recording.graph(gm, example_inputs) as graph:
-        function = capture.trace(gm, example_inputs, compile_graph, compile_backward)
+        function = capture.trace(gm, example_inputs, compile_graph, compile_backward, around)
         if refused is None or beside.is_child() or record_only.is_on():  # The latter two call nothing.
             return graph.mark(function)
         logger.info("the first call of a graph runs in eager, which may refuse it: %s", refused)

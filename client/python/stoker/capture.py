@@ -15,10 +15,11 @@ from .runtime import overlaps
 from .runtime.programs import forward_of
 
 
-def trace(gm, example_inputs, compile_graph, compile_backward):
+def trace(gm, example_inputs, compile_graph, compile_backward, around=lambda function: function):
     """A callable for Dynamo's `gm`. compile_graph(graph module, parameter positions, seconds of tracing, whether it is for
     training, the graph module of its gradients where this PyTorch shows it) is called for each functional graph but a backward one,
-    and compile_backward(graph module, seconds) for that; they give boxed callables."""
+    and compile_backward(graph module, seconds) for that; they give boxed callables. around(callable of AOTAutograd's) gives what
+    is called in its place."""
     started = time.perf_counter()
     parted = []  # The backward graph.
 
@@ -40,6 +41,7 @@ def trace(gm, example_inputs, compile_graph, compile_backward):
     function = aot.functional(
         gm, example_inputs, forward=compile_forward, inference=compile_inference, change_joint=with_less_to_keep,
         parted=parted.append, backward=without_dynamo(compile_later, "Stoker's compiler of backward passes"))
+    function = around(function)
     places = aot.inputs_to_tell_apart(len(example_inputs))
     if places is not None:
         function = overlaps.as_traced(function, forward_of(gm), example_inputs, *places)

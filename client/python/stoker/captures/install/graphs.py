@@ -14,12 +14,15 @@ from .around import Around
 class InferenceGraph:
     """A graph's flat inputs to its outputs."""
 
-    def __init__(self, run, words, device):
-        """`run`: a function of the list of inputs; `words`: of runtime_words, with views_of."""
+    def __init__(self, run, words, device, held=()):
+        """`run`: a function of the list of inputs; `words`: of runtime_words, with views_of; `held`: the first inputs, which no call
+        brings."""
         self._run = run
         self._around = Around(words, device)
+        self._held = held
 
     def __call__(self, *inputs):
+        inputs = (*self._held, *inputs)
         return self._around.finished(inputs, as_inference(self._run, list(inputs)))
 
 

@@ -104,6 +104,14 @@ class _Graph:
             return None
         return self.backward
 
+    def words_of_updates(self):
+        """What AOTAutograd's runtime does around a graph of fixed sizes that changes inputs, and has no other one behind it; None
+        for others."""
+        words = self.records[0].words if len(self.records) == 1 else None
+        if words is None or "program" not in words or "backward" in words or not words["runtime"]["mutated"]:
+            return None
+        return words["runtime"]
+
     def mark(self, function, first_call=None):
         """The function that Dynamo gets for the graph, with its record. `first_call`: a runtime.first_calls.FirstCall, where
         it has to be taken before a capture may be stored."""
