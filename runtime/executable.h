@@ -106,8 +106,8 @@ class Executable {
   // `plan` and `binding` come from this executable, `queue` belongs to its device. `host` runs the
   // plan's host calls: FailedPrecondition where there are any and it is null; what it returns ends
   // the call. A call that fails has written to none of its inputs; on a GPU it may have where the
-  // error is Internal. The outputs are written, and all of these and the inputs free again, when the
-  // queue has come so far.
+  // error is Internal. The outputs are written, and all of these and the inputs free again, when
+  // the queue has come so far.
   Status Run(const ReadyPlan& plan, const Binding& binding, const Call& call, Queue& queue,
              Host* host = nullptr);
 

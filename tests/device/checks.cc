@@ -381,8 +381,7 @@ void AddUpdates(int scale, std::vector<Check>& checks) {
   for (const std::int64_t columns : {3, 130, 3000}) {
     if (columns > 1000 && scale == 0) continue;
     for (auto& [what, text] : UpdatingGraphs(scale > 0 ? 1000 : 9, columns)) {
-      checks.push_back(
-          Text("updates " + what + " " + std::to_string(columns), std::move(text)));
+      checks.push_back(Text("updates " + what + " " + std::to_string(columns), std::move(text)));
     }
   }
 }

@@ -205,8 +205,9 @@ Result<std::vector<InterpreterTensor>> GpuProgram::Outputs(cuda::Queue& queue) c
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const OutputSpec& output = pipeline_.program.outputs[i];
     const std::int32_t input = std::max(output.same_as_input, output.updates_input);
-    STOKER_TRY(InterpreterTensor found,
-               Contents(input >= 0 ? inputs_[static_cast<std::size_t>(input)] : outputs_[i], queue));
+    STOKER_TRY(
+        InterpreterTensor found,
+        Contents(input >= 0 ? inputs_[static_cast<std::size_t>(input)] : outputs_[i], queue));
     outputs.push_back(std::move(found));
   }
   return outputs;

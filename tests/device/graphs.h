@@ -52,7 +52,8 @@ std::string ReductionChainGraph(int steps, std::int64_t rows, std::int64_t colum
 // Slices of one value side by side: in another order, some of them twice, some left out, along both
 // dims of n by n, and one of them inside of what is padded. n > 5.
 std::string SlicesGraph(std::int64_t n, std::string_view dtype);
-// By name: outputs in the memory of inputs, in each way in which a kernel may read what it overwrites.
+// By name: outputs in the memory of inputs, in each way in which a kernel may read what it
+// overwrites.
 std::vector<std::pair<std::string, std::string>> UpdatingGraphs(std::int64_t rows,
                                                                 std::int64_t columns);
 // `steps` steps of the shallow-water equations on an n by n torus, f32.

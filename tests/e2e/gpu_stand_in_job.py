@@ -1,6 +1,7 @@
 """Programs as they run on a GPU, with the cores in its place: the same division of work between kernels and PyTorch, the same
 executables, host calls and recordings' rules. Prints what went wrong, as JSON."""
 
+import copy
 import json
 
 import torch
@@ -84,6 +85,39 @@ def train():
     torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-5)
 
 
+def update():
+    """What kernels write to inputs, that stay, lie otherwise, or have others' memory; statistics; an optimizer's step."""
+    def step(x, m, g):
+        m.mul_(0.9).add_(g)
+        x.sub_(m * 0.1 / (m.abs().mean(-1, keepdim=True) + 1))
+        return x.sum(-1)
+
+    compiled, memory = torch.compile(step, backend="stoker"), torch.randn(4, 9, 17)
+    for places in (lambda x: x[:3], lambda x: [each.t() for each in x[:3].clone()], lambda x: [x[0], x[0], x[3]]):
+        ours, theirs = places(memory.clone()), places(memory.clone())
+        for _ in range(4):
+            torch.testing.assert_close(compiled(*ours), step(*theirs))
+            torch.testing.assert_close(list(ours), list(theirs))
+    for norm in (torch.nn.BatchNorm2d(8), torch.nn.Sequential(torch.nn.BatchNorm2d(8), torch.nn.BatchNorm2d(8))):
+        other = copy.deepcopy(norm)
+        compiled = torch.compile(norm, backend="stoker")
+        for _ in range(3):
+            torch.testing.assert_close(compiled(IMAGES), other(IMAGES))
+            torch.testing.assert_close(dict(norm.named_buffers()), dict(other.named_buffers()))
+    found = []
+    for wrap in (torch.compile, lambda function, backend: function):
+        torch.manual_seed(0)
+        parameters = [torch.nn.Parameter(torch.randn(size)) for size in (3, 40, 41)]
+        optimizer = torch.optim.AdamW(parameters, lr=0.1)
+        run = wrap(optimizer.step, backend="stoker")
+        for _ in range(4):
+            for parameter in parameters:
+                parameter.grad = torch.randn_like(parameter)
+            run()
+        found.append([parameter.detach() for parameter in parameters])
+    torch.testing.assert_close(*found)
+
+
 def read_out_of_bounds():
     function, table, _ = PROGRAMS["rows"]
     compiled = torch.compile(function, backend="stoker")
@@ -94,7 +128,7 @@ def read_out_of_bounds():
 
 def main():
     wrong = []
-    for name, check in (*((name, lambda name=name: run(name)) for name in PROGRAMS), ("training", train),
+    for name, check in (*((name, lambda name=name: run(name)) for name in PROGRAMS), ("training", train), ("updates", update),
                         ("bounds", read_out_of_bounds)):
         torch._dynamo.reset()
         try:

@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "captures/trust": ["base", "libstoker", "pytorch", "pytorch/names", "captures/store"],
     "captures/audit": ["base", "libstoker", "captures/words", "captures/store", "captures/trust"],
     "captures/record": [
-        "base", "libstoker", "pytorch", "pytorch/names", "captures/bytecode", "captures/words", "captures/premises",
+        "base", "libstoker", "pytorch", "pytorch/names", "graph", "captures/bytecode", "captures/words", "captures/premises",
         "captures/optimizers", "captures/store", "captures/trust", "captures/audit"],
     "captures/install": [
         "base", "libstoker", "pytorch", "pytorch/names", "graph", "runtime", "lowering", "captures/words",

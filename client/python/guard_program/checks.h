@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "client/python/guard_program/paths.h"
-#include "client/python/guard_program/tensors.h"
+#include "client/python/guard_program/tensors/tensors.h"
 
 namespace stoker::guards {
 

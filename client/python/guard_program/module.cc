@@ -8,7 +8,7 @@
 #include "client/python/guard_program/program.h"
 #include "client/python/guard_program/python/every_call.h"
 #include "client/python/guard_program/python/guarded.h"
-#include "client/python/guard_program/tensor_functions.h"
+#include "client/python/guard_program/tensors/functions.h"
 
 namespace stoker::guards {
 namespace {

@@ -7,7 +7,7 @@
 #include "client/python/guard_program/paths.h"
 #include "client/python/guard_program/python/dictionaries.h"
 #include "client/python/guard_program/python/words.h"
-#include "client/python/guard_program/tensors.h"
+#include "client/python/guard_program/tensors/tensors.h"
 
 namespace stoker::guards {
 

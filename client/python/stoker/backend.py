@@ -40,7 +40,6 @@ def _traced(gm, example_inputs, mode, verifies):
     from . import capture, varying
     from .captures.install.graphs import InferenceGraph
     from .captures.record import recording
-    from .graph.devices import device_of
     from .lowering import compiling, targets
     from .lowering.ahead import Ahead
     from .lowering.uncompiled import record_only
@@ -66,7 +65,7 @@ def _traced(gm, example_inputs, mode, verifies):
             lambda: compiling.compile_graph(
                 inner, parameters, chosen, traced_s,
                 lambda program, made: recording.note_program(inner, program, made, training), ahead))
-        inference = None if is_training else (compiled, device_of(inner))
+        inference = None if is_training else compiled
         return compiled
 
     def compile_backward(inner, traced_s):
@@ -78,11 +77,8 @@ def _traced(gm, example_inputs, mode, verifies):
 
     def around(function):
         """Inputs that change in place are noted all at once, as in a process that starts warm, and not one by one."""
-        words = graph.words_of_updates()
-        if words is None or inference is None:
-            return function
-        run, device = inference
-        return InferenceGraph(run, words, device, aot.held())
+        found = graph.updates()
+        return function if found is None or inference is None else InferenceGraph(inference, *found, aot.held())
 
     refused = refusals.by_kernels(gm)
     with recording.graph(gm, example_inputs) as graph:

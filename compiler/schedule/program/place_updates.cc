@@ -89,8 +89,7 @@ bool ReadsOnlyThere(const LoopFunc& func, std::uint32_t from, const StorePlace& 
       const bool is_load = instr.op == BodyOp::kLoad && instr.access.operand == from;
       const bool is_reading = instr.op == BodyOp::kInput && reading.contains(instr.input);
       if (!is_load && !is_reading) {
-        reads[k] =
-            std::ranges::any_of(instr.args, [&](std::uint32_t arg) { return reads[arg]; });
+        reads[k] = std::ranges::any_of(instr.args, [&](std::uint32_t arg) { return reads[arg]; });
         continue;
       }
       if (i > place.stage || stage.loops != func.stages[place.stage].loops) return false;

@@ -19,8 +19,8 @@ constexpr std::ptrdiff_t kMaxTensorObject = 48;
 constexpr std::ptrdiff_t kMaxDimsOffset = 96;   // In a TensorImpl.
 constexpr std::ptrdiff_t kMaxStorageData = 48;  // In a StorageImpl.
 constexpr std::ptrdiff_t kMaxStorageBytes = 64;
-constexpr std::size_t kMaxAutogradMeta = 160;   // Bytes that one has in every version.
-constexpr std::uint64_t kDouble = 7;            // PyTorch's number of float64.
+constexpr std::size_t kMaxAutogradMeta = 160;  // Bytes that one has in every version.
+constexpr std::uint64_t kDouble = 7;           // PyTorch's number of float64.
 
 Reference Attribute(PyObject* object, const char* name) {
   return OrThrow(PyObject_GetAttrString(object, name));
@@ -156,8 +156,9 @@ std::ptrdiff_t FindStorageData(PyObject* probe, const TensorLayout& layout) {
   return found;
 }
 
-// Where a StorageImpl has the bytes of its memory, and what frees that; false where it is otherwise.
-// The probe's is freed by something else, that of a copy is as PyTorch's allocators give it.
+// Where a StorageImpl has the bytes of its memory, and what frees that; false where it is
+// otherwise. The probe's is freed by something else, that of a copy is as PyTorch's allocators give
+// it.
 bool FindStorageBytes(PyObject* probe, TensorLayout& layout) {
   struct Seen {
     const char* storage;

@@ -90,6 +90,32 @@ def test_a_lazy_conjugate_of_an_input_that_is_one_is_shown():
     assert torch.equal(shown, x[1:]) and shown.data_ptr() == x[1:].data_ptr()
 
 
+class Writes:
+    """What makes results, and writes to the first input."""
+
+    updated = (0,)
+
+    def make_ahead(self, numbers, lender):
+        return {}
+
+
+@pytest.mark.parametrize("moving", [(), (0,)])
+def test_an_input_that_is_written_where_it_was_copied_to_is_not_its_result(moving):
+    """Whoever calls copies the result into the input, where that is another tensor."""
+    def run(arguments):
+        arguments[0].add_(1)
+        return [arguments[0], arguments[1] * 2]
+
+    x, y = torch.arange(4.0), torch.ones(3)
+    recorded = Repeated(torch.device("cpu")).record(run, [x, y], set(moving), [(Writes(), [])])
+    x.copy_(torch.arange(4.0))  # What was recorded ran here.
+    for call in range(3):
+        updated, twice = recorded.replay([x, y], set())
+        assert (updated is x) == (not moving) and torch.equal(twice, y * 2)
+        assert torch.equal(updated, torch.arange(4.0) + call + 1)
+        x.copy_(updated)
+
+
 class InLentMemory:
     """Lends the memory of an input, and makes a result there."""
 

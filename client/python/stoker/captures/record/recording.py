@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ...graph.devices import device_of
 from ...pytorch import aot, dynamo_graph
 from ...pytorch.aot_runtime.training_words import training_words
 from ...pytorch.aot_runtime.words import runtime_words
@@ -57,6 +58,7 @@ class _Graph:
     def __init__(self, gm, input_count):
         self.input_count = input_count
         self.records = []
+        self.device = None  # Of what was recorded.
         self.backward = None  # The record of the backward graph.
         self._called = _called(gm)
         self._hidden = _hidden(gm)
@@ -104,13 +106,13 @@ class _Graph:
             return None
         return self.backward
 
-    def words_of_updates(self):
-        """What AOTAutograd's runtime does around a graph of fixed sizes that changes inputs, and has no other one behind it; None
-        for others."""
+    def updates(self):
+        """(what AOTAutograd's runtime does around it in words, its device) of a graph of fixed sizes that changes inputs, and has no
+        other one behind it; None for others."""
         words = self.records[0].words if len(self.records) == 1 else None
         if words is None or "program" not in words or "backward" in words or not words["runtime"]["mutated"]:
             return None
-        return words["runtime"]
+        return words["runtime"], self.device
 
     def mark(self, function, first_call=None):
         """The function that Dynamo gets for the graph, with its record. `first_call`: a runtime.first_calls.FirstCall, where
@@ -212,6 +214,7 @@ def _note(gm, training, words_of_kind):
         if training is not None:
             opened.backward = _add_training(words, opened, gm, training)
         opened.records.append(GraphRecord(words, "", held=tuple([weakref.ref(tensor) for tensor in held])))
+        opened.device = device_of(gm)
         return words
     except NotPortable as error:
         opened.records.append(GraphRecord(None, str(error)))

@@ -7,7 +7,7 @@
 
 #include "client/python/guard_program/python/layout.h"
 #include "client/python/guard_program/python/python_reference.h"
-#include "client/python/guard_program/tensors.h"
+#include "client/python/guard_program/tensors/tensors.h"
 
 namespace stoker::guards {
 

@@ -1,4 +1,4 @@
-#include "client/python/guard_program/addresses.h"
+#include "client/python/guard_program/tensors/addresses.h"
 
 #include <algorithm>
 #include <array>

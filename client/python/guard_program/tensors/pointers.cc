@@ -1,4 +1,4 @@
-#include "client/python/guard_program/pointers.h"
+#include "client/python/guard_program/tensors/pointers.h"
 
 #include <algorithm>
 #include <array>
@@ -68,9 +68,8 @@ STOKER_EVERY_CALL void Pointers::Put(PyObject* values, std::size_t first, std::s
   }
   for (std::size_t i = 0; i < count; ++i) {
     const Pointer& pointer = pointers_[first + i];
-    const auto address = implementations[i] == nullptr
-                             ? std::nullopt
-                             : AddressOf(pointer, implementations[i]);
+    const auto address =
+        implementations[i] == nullptr ? std::nullopt : AddressOf(pointer, implementations[i]);
     if (address) {
       places[pointer.place] = *address;
     } else {

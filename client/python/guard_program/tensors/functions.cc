@@ -1,12 +1,12 @@
-#include "client/python/guard_program/tensor_functions.h"
+#include "client/python/guard_program/tensors/functions.h"
 
 #include <memory>
 #include <utility>
 
-#include "client/python/guard_program/addresses.h"
-#include "client/python/guard_program/pointers.h"
 #include "client/python/guard_program/python/every_call.h"
 #include "client/python/guard_program/python/guarded.h"
+#include "client/python/guard_program/tensors/addresses.h"
+#include "client/python/guard_program/tensors/pointers.h"
 
 namespace stoker::guards {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/python/guard_program/tensors.h"
+#include "client/python/guard_program/tensors/tensors.h"
 
 #include <algorithm>
 

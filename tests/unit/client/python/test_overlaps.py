@@ -1,0 +1,56 @@
+"""Which inputs lie in each other's memory: beside each pair by itself, and what is asked again in later calls."""
+
+import random
+
+import pytest
+import torch
+
+from stoker.runtime import overlaps
+
+
+def relation(inputs, changed, watched):
+    """Pair by pair."""
+    extents = {
+        place: (tensor.data_ptr(), tensor.data_ptr() + tensor.element_size() * (1 + sum(
+            stride * (size - 1) for stride, size in zip(tensor.stride(), tensor.shape))))
+        for place, tensor in enumerate(inputs) if place in watched and isinstance(tensor, torch.Tensor) and tensor.numel()}
+    return {
+        (one, other, extents[other][0] - extents[one][0]) for one in extents for other in extents
+        if one != other and one in changed and extents[one][0] < extents[other][1] and extents[other][0] < extents[one][1]}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_it_is_what_each_pair_says(seed):
+    generator = random.Random(seed)
+    memory = torch.zeros(64)
+    inputs = []
+    for _ in range(generator.randrange(2, 12)):
+        begin, size = generator.randrange(56), generator.randrange(8)
+        step = generator.choice([1, 1, 2])
+        inputs.append(generator.choice([memory[begin:begin + size:step], memory[begin:begin + size:step], torch.zeros(3), 5]))
+    changed = frozenset(generator.sample(range(len(inputs)), generator.randrange(1, len(inputs))))
+    watched = [place for place in range(len(inputs)) if place in changed or generator.random() < 0.8]
+    assert overlaps._relation(inputs, changed, watched) == relation(inputs, changed, watched)
+
+
+def test_every_call_is_told_apart():
+    def compiled(*inputs):
+        return "compiled"
+
+    memory, numbers = torch.zeros(64), torch.zeros(8)
+    run = overlaps.as_traced(compiled, lambda *_: "eager", (memory[:8], numbers), frozenset({0}), range(2))
+    for _ in range(2):
+        assert run(memory[:8], numbers) == "compiled"
+        assert run(memory[:8], memory[8:16]) == "compiled"
+        assert run(memory[:8], memory[7:15]) == "eager"
+        assert run(memory[:8], memory[:8]) == "eager"
+        assert run(memory[8:16], memory[:8]) == "compiled"
+
+
+def test_sizes_that_vary_are_told_apart():
+    memory = torch.zeros(64)
+    run = overlaps.as_traced(
+        lambda *_: "compiled", lambda *_: "eager", (8, memory[:8], memory[8:]), frozenset({1}), range(3))
+    for _ in range(2):
+        assert run(8, memory[:8], memory[8:]) == "compiled"
+        assert run(9, memory[:9], memory[8:]) == "eager"
