@@ -15,6 +15,12 @@ version_of = operator.attrgetter("_version")  # Another one after each operation
 NAMES_OF_BASES = ("_base", "_is_view")
 
 
+# f(sizes, strides, dtype): a tensor on the CPU, of what its memory held. As Inductor's code makes its results.
+empty_on_cpu = getattr(
+    torch._C._dynamo.guards, "_empty_strided_cpu",
+    lambda shape, strides, dtype: torch.empty_strided(shape, strides, dtype=dtype, device="cpu"))
+
+
 def base_of(value):
     """What a tensor is a view of; None for all else."""
     return value._base if isinstance(value, torch.Tensor) else None

@@ -13,6 +13,7 @@ from ..base.log import warn_once
 from ..graph.program import check_indices
 from ..libstoker import library
 from ..pytorch import devices
+from ..pytorch.tensors import empty_on_cpu
 from . import release
 from .binding import Stamp
 from .gate import Gate
@@ -45,6 +46,9 @@ class Executable(Loaded):
     def run(self, parameters, arguments):
         """`arguments`: what stoker_executable_run takes after the executable."""
         call = self.profile if collectors else self.run_once
+        if not parameters and self.host is None:  # There is no binding, for which others would wait.
+            call(arguments)
+            return
 
         def run(leave):
             if self.host is None:
@@ -180,5 +184,4 @@ def _maker_of(output):
     shape, strides = buffer_of(output.layout)
     if math.prod(shape) * output.dtype.itemsize >= LARGE:
         return functools.partial(large_result, shape, strides, output.dtype)
-    # Whatever the default device is.
-    return functools.partial(torch.empty_strided, shape, strides, dtype=output.dtype, device="cpu")
+    return functools.partial(empty_on_cpu, shape, strides, output.dtype)

@@ -94,6 +94,7 @@ NAMES = (
     Name("torch._C:_cuda_cudaCachingAllocator_raw_alloc", (), "memory that a call works in, the same"),
     Name("torch._C:_cuda_cudaCachingAllocator_raw_delete", (), "the same"),
     Name("torch._C:_tensors_data_ptrs_at_indices_equal", (), "whether tensors lie where they did, the same"),
+    Name("torch._C._dynamo.guards:_empty_strided_cpu", (), "memory for what kernels give, without its way through the dispatcher"),
     Name("torch._C:_cuda_isCurrentStreamCapturing", (), "whether a program records a CUDA graph itself, the same"),
     Name("torch.utils._python_dispatch:TorchDispatchMode", (GPUS,), "whether all that is recorded is on the GPU"),
 
