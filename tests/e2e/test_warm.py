@@ -66,6 +66,21 @@ def test_starts_are_named_after_what_the_program_compiled(site):
     assert "wrap_inline" not in said
 
 
+def test_a_program_in_which_nothing_is_compiled_keeps_no_other_one_from_it(site):
+    """A container of PyTorch's, whose class says nothing of whether its graph breaks, in a program where it does and in another."""
+    program = (
+        "import sys, torch, stoker\n"
+        "norm = torch.nn.BatchNorm1d(4, momentum=None if sys.argv[1:] else 0.1)\n"  # Without one it reads how many steps there were.
+        "compiled = torch.compile(torch.nn.Sequential(torch.nn.Linear(4, 4), norm), backend='stoker')\n"
+        "with torch.no_grad(): compiled(torch.ones(3, 4)), compiled(torch.ones(3, 4))\n"
+        "print(stoker.counters().get('graphs', 0), stoker.counters().get('captures.hit', 0))\n")
+    said = [
+        subprocess.run(
+            [forked.python(), "-c", program, *options], env=site.env, capture_output=True, text=True, timeout=600).stdout.split()
+        for options in (["breaks"], ["breaks"], [], [])]
+    assert said == [["0", "0"], ["0", "0"], ["1", "0"], ["1", "1"]]
+
+
 # What a frame may do besides calling one graph.
 KINDS = (
     "keywords", "two_functions", "two_configurations", "batch_norm_training", "buffers",

@@ -112,6 +112,7 @@ def _built(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     _require_no_addresses(new_code, trace.texts)
     record["code"] = encode_code(new_code, made.renamed, scope.global_values)
     record |= {"globals": made.words, "graphs": made.graphs}
+    _require_something_compiled(key, made.graphs)
     reads_numerics = any(graph["reads_numerics"] for graph in made.graphs)
     record["state"] = asked_for(state, lambda name: names is ALL or name in names, reads_numerics)
     if record.setdefault("apart", any(graph["runtime"]["mutated"] for graph in made.graphs)):
@@ -146,6 +147,13 @@ def _resumed(scope, code):
 def _names_said(entry_code, trace):
     """Global names that the program's code says: a new code's other ones are Dynamo's."""
     return set().union(*(global_names(code) for code in (entry_code, *trace.traced_code)))
+
+
+def _require_something_compiled(key, graphs):
+    """A frame that calls another one, in which the graph breaks, has no guards on what made it break. Where the other one is the
+    program's, its own captures do; a layer of PyTorch's is compiled as a part of this or not at all, by what a program brings."""
+    if not graphs and key.entry.startswith("torch.nn."):
+        raise NotPortable("a layer of PyTorch's of which nothing is compiled")
 
 
 def _require_no_addresses(code, texts):
