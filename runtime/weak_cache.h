@@ -32,6 +32,17 @@ class WeakCache {
     return made;
   }
 
+  // Null where nothing is held under it.
+  std::shared_ptr<const T> Find(const Digest& digest) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(digest);
+    return found == entries_.end() ? nullptr : found->second.lock();
+  }
+  // What is held under `digest`: `value`, where nothing was.
+  std::shared_ptr<const T> Add(const Digest& digest, std::shared_ptr<const T> value) {
+    return *GetOrMake(digest, [&]() -> Result<std::shared_ptr<const T>> { return value; });
+  }
+
   // From now on `digest` does not stand for `value` any more, whoever still uses it.
   void Forget(const Digest& digest, const std::shared_ptr<const T>& value) {
     const std::lock_guard lock(mutex_);

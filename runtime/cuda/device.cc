@@ -1,6 +1,10 @@
 #include "runtime/cuda/device.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <map>
+#include <thread>
 #include <utility>
 
 #include "runtime/cuda/kernel.h"
@@ -113,18 +117,58 @@ Status Device::WarmUp() {
   return Ok();
 }
 
+Result<std::shared_ptr<const LtMatmul>> Device::MatmulOf(const SizedMatmul& matmul) {
+  return matmuls_.GetOrMake(LtMatmul::NameOf(matmul),
+                            [&]() -> Result<std::shared_ptr<const LtMatmul>> {
+                              STOKER_TRY(std::shared_ptr<const CublasLt> lt, LoadCublasLt());
+                              return LtMatmul::Make(std::move(lt), matmul);
+                            });
+}
+
+// The first answers of a heuristic take milliseconds each.
+std::vector<std::shared_ptr<const LtMatmul>> Device::MakeAhead(
+    std::span<const SizedWork> launches) {
+  constexpr std::size_t kThreads = 4;
+  std::map<Digest, const SizedMatmul*> missing;
+  std::vector<std::shared_ptr<const LtMatmul>> made;
+  for (const SizedWork& work : launches) {
+    const auto* call = std::get_if<SizedLibraryCall>(&work);
+    if (call == nullptr || !LtMatmul::HasElements(call->matmul)) continue;
+    const Digest name = LtMatmul::NameOf(call->matmul);
+    if (auto known = matmuls_.Find(name); known != nullptr) {
+      made.push_back(std::move(known));
+    } else {
+      missing.emplace(name, &call->matmul);
+    }
+  }
+  if (missing.size() < 2) return made;
+  const auto lt = LoadCublasLt();
+  if (!lt.ok()) return made;  // Whoever needs it says so.
+  const std::vector<std::pair<Digest, const SizedMatmul*>> wanted(missing.begin(), missing.end());
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < wanted.size(); i = next++) {
+      auto matmul = LtMatmul::Make(*lt, *wanted[i].second);
+      if (!matmul.ok()) continue;
+      const std::lock_guard lock(mutex);
+      made.push_back(matmuls_.Add(wanted[i].first, *std::move(matmul)));
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < std::min(kThreads, wanted.size()); ++i) threads.emplace_back(work);
+  work();
+  threads.clear();  // They have ended.
+  return made;
+}
+
 Result<std::unique_ptr<const stoker::LaunchList>> Device::Ready(
     std::span<const SizedWork> launches, std::span<const PlanMark> marks, const ArenaUse& arena,
     const AddressLayout& layout, std::span<const std::shared_ptr<const LoadedKernel>> kernels) {
-  const auto matmul_of = [&](const SizedLibraryCall& call) {
-    return matmuls_.GetOrMake(LtMatmul::NameOf(call.matmul),
-                              [&]() -> Result<std::shared_ptr<const LtMatmul>> {
-                                STOKER_TRY(std::shared_ptr<const CublasLt> lt, LoadCublasLt());
-                                return LtMatmul::Make(std::move(lt), call.matmul);
-                              });
-  };
+  const auto ahead = MakeAhead(launches);
   STOKER_TRY(std::unique_ptr<const stoker::LaunchList> list,
-             LaunchList::Make(launches, marks, arena, layout, kernels, matmul_of));
+             LaunchList::Make(launches, marks, arena, layout, kernels,
+                              [&](const SizedLibraryCall& call) { return MatmulOf(call.matmul); }));
   return list;
 }
 

@@ -59,6 +59,9 @@ class Device final : public stoker::Device {
         call_memory_(driver_memory_) {}
 
   Result<std::shared_ptr<const CublasLt>> LoadCublasLt();
+  Result<std::shared_ptr<const LtMatmul>> MatmulOf(const SizedMatmul& matmul);
+  // Products of these that could be made, several at a time; the others' errors are MatmulOf's.
+  std::vector<std::shared_ptr<const LtMatmul>> MakeAhead(std::span<const SizedWork> launches);
 
   const std::shared_ptr<const Context> context_;
   const std::shared_ptr<const CallMemory> driver_memory_;

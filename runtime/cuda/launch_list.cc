@@ -82,7 +82,7 @@ Status LaunchList::Add(const SizedLibraryCall& call, const AddressLayout& layout
                        const MatmulSource& matmuls) {
   const SizedMatmul& matmul = call.matmul;
   Entry& entry = entries_.emplace_back();
-  if (matmul.m == 0 || matmul.n == 0 || matmul.batch == 0) return Ok();
+  if (!LtMatmul::HasElements(matmul)) return Ok();
   STOKER_TRY(auto made, matmuls(call));
   entry.matmul = matmuls_.size();
   entry.blocks = 1;

@@ -116,7 +116,7 @@ Digest LtMatmul::NameOf(const SizedMatmul& matmul) {
 
 Result<std::shared_ptr<const LtMatmul>> LtMatmul::Make(std::shared_ptr<const CublasLt> lt,
                                                        const SizedMatmul& matmul) {
-  STOKER_CHECK(matmul.m > 0 && matmul.n > 0 && matmul.batch > 0);
+  STOKER_CHECK(HasElements(matmul));
   std::shared_ptr<LtMatmul> made(new LtMatmul(std::move(lt), matmul));
   STOKER_TRY(const Context::Current current, made->lt_->context().MakeCurrent());
   if (made->matmul_.workspace.size < 0) {
@@ -125,17 +125,14 @@ Result<std::shared_ptr<const LtMatmul>> LtMatmul::Make(std::shared_ptr<const Cub
                          std::to_string(matmul.workspace.size) + ".");
   }
   STOKER_RETURN_IF_ERROR(made->MakeDescriptors());
-  STOKER_TRY(made->aligned_, made->Ask(kAlignment, kAlignment));
-  STOKER_TRY(made->unaligned_, made->Ask(SizeInBytes(matmul.factor), SizeInBytes(matmul.result)));
-  if (!made->aligned_) made->aligned_ = made->unaligned_;
+  STOKER_TRY(made->aligned_, made->Ask(kAlignment, kAlignment, made->matmul_.workspace.size));
+  if (!made->aligned_) {
+    STOKER_TRY(made->aligned_, made->AskUnaligned(made->matmul_.workspace.size));
+  }
   if (!made->aligned_) {
     return Unimplemented("cuBLASLt has no algorithm for " + made->Text() + ".");
   }
-  for (const std::optional<LtHeuristic>* how : {&made->aligned_, &made->unaligned_}) {
-    const std::size_t bytes = *how ? made->zero_bytes_ + (*how)->workspace_bytes : 0;
-    made->used_workspace_bytes_ =
-        std::max(made->used_workspace_bytes_, static_cast<std::int64_t>(bytes));
-  }
+  made->algorithm_bytes_ = static_cast<std::int64_t>(made->aligned_->workspace_bytes);
   return std::shared_ptr<const LtMatmul>(std::move(made));
 }
 
@@ -187,7 +184,19 @@ Status LtMatmul::MakeDescriptors() {
   return MakeLayout(result, n, m, matmul_.d, &d_);
 }
 
-Result<std::optional<LtHeuristic>> LtMatmul::Ask(int factor, int result) const {
+Result<std::optional<LtHeuristic>> LtMatmul::AskUnaligned(std::int64_t workspace_bytes) const {
+  return Ask(SizeInBytes(matmul_.factor), SizeInBytes(matmul_.result), workspace_bytes);
+}
+
+Result<std::optional<LtHeuristic>> LtMatmul::Unaligned() const {
+  if (!unaligned_) {
+    STOKER_TRY(unaligned_, AskUnaligned(algorithm_bytes_));
+  }
+  return *unaligned_;
+}
+
+Result<std::optional<LtHeuristic>> LtMatmul::Ask(int factor, int result,
+                                                 std::int64_t workspace_bytes) const {
   const CublasLtApi& api = lt_->api();
   LtPreference preference = nullptr;
   STOKER_RETURN_IF_ERROR(
@@ -198,8 +207,7 @@ Result<std::optional<LtHeuristic>> LtMatmul::Ask(int factor, int result) const {
     return lt_->Check(api.set_preference(preference, attribute, &value, sizeof value),
                       "cublasLtMatmulPreferenceSetAttribute " + std::to_string(attribute));
   };
-  STOKER_RETURN_IF_ERROR(
-      set(kLtPreferWorkspaceBytes, static_cast<std::uint64_t>(matmul_.workspace.size)));
+  STOKER_RETURN_IF_ERROR(set(kLtPreferWorkspaceBytes, static_cast<std::uint64_t>(workspace_bytes)));
   // Parts of a sum are added up in f32, not in the result's 16 bits.
   STOKER_RETURN_IF_ERROR(
       set(kLtPreferReductionSchemes, SizeInBytes(matmul_.result) < SizeInBytes(DType::kF32)
@@ -253,19 +261,20 @@ Status LtMatmul::Run(const Operands& operands, double alpha, double beta, CuStre
        {at.a, at.b, at.c, static_cast<const std::byte*>(at.d), at.bias}) {
     bits |= reinterpret_cast<std::uintptr_t>(address);
   }
-  const std::optional<LtHeuristic>& how =
-      bits % std::uintptr_t{kAlignment} == 0 ? aligned_ : unaligned_;
+  const bool is_aligned = bits % std::uintptr_t{kAlignment} == 0;
+  std::unique_lock<std::mutex> lock;
+  if (matmul_.bias || !is_aligned) lock = std::unique_lock(mutex_);
+  std::optional<LtHeuristic> how = aligned_;
+  if (!is_aligned) {
+    STOKER_TRY(how, Unaligned());
+  }
   if (!how) {
     return Unimplemented("cuBLASLt has no algorithm for operands of " + Text() +
                          " that lie at no multiple of " + std::to_string(kAlignment) + " bytes.");
   }
   const Scale a(alpha, matmul_.compute);
   const Scale b(beta, matmul_.compute);
-  std::unique_lock<std::mutex> lock;
-  if (matmul_.bias) {
-    lock = std::unique_lock(mutex_);
-    STOKER_RETURN_IF_ERROR(SetBias(at.bias));
-  }
+  if (matmul_.bias) STOKER_RETURN_IF_ERROR(SetBias(at.bias));
   return lt_->Check(
       lt_->api().matmul(lt_->handle(), desc_, a.at(), at.b, a_, at.a, b_, b.at(), at.c, c_, at.d,
                         d_, &how->algorithm, at.workspace, how->workspace_bytes, stream),

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "protocol/base/float16.h"
@@ -266,7 +267,7 @@ TEST_F(LtMatmulTest, Ready_SameSizes_ShareAnAlgorithmAcrossPlans) {
   const ArenaUse arena{BufferKind::kArena, kWorkspaceBytes, 0, 1};
   const auto first = device_->Ready(work, {}, arena, layout_, {}).value();
   const int asked = FakeLt().heuristics();
-  EXPECT_EQ(asked, 2);  // For aligned operands and for others.
+  EXPECT_EQ(asked, 1);
   call.matmul.alpha = 3;
   call.matmul.d.place.index = 4;
   const std::vector<SizedWork> again = {call};
@@ -275,7 +276,40 @@ TEST_F(LtMatmulTest, Ready_SameSizes_ShareAnAlgorithmAcrossPlans) {
   call.matmul.a.leading += 8;
   const std::vector<SizedWork> other = {call};
   const auto third = device_->Ready(other, {}, arena, layout_, {}).value();
-  EXPECT_EQ(FakeLt().heuristics(), asked + 2);
+  EXPECT_EQ(FakeLt().heuristics(), asked + 1);
+}
+
+TEST_F(LtMatmulTest, Ready_SeveralProducts_AsksForEachOnce) {
+  std::vector<SizedWork> work;
+  for (std::int64_t n = 1; n < 40; ++n) {
+    SizedLibraryCall call;
+    call.matmul = RandomMatmul(1, 4, n / 2 + 1, 6, DType::kBF16, DType::kBF16);
+    work.emplace_back(call);
+  }
+  std::set<Digest> names;
+  for (const SizedWork& each : work) {
+    names.insert(LtMatmul::NameOf(std::get<SizedLibraryCall>(each).matmul));
+  }
+  const int asked = FakeLt().heuristics();
+  const ArenaUse arena{BufferKind::kArena, kWorkspaceBytes, 0, 1};
+  const auto list = device_->Ready(work, {}, arena, layout_, {});
+  ASSERT_TRUE(list.ok()) << list.error().message;
+  EXPECT_EQ(FakeLt().heuristics() - asked, static_cast<int>(names.size()));
+}
+
+TEST_F(LtMatmulTest, Ready_OneOfSeveralProductsHasNoAlgorithm_NamesIt) {
+  FakeLt().set_least_alignment(64);
+  std::vector<SizedWork> work;
+  for (const std::int64_t n : {3, 4}) {
+    SizedLibraryCall call;
+    call.matmul = RandomMatmul(1, n, 5, 6, DType::kBF16, DType::kBF16);
+    work.emplace_back(call);
+  }
+  const ArenaUse arena{BufferKind::kArena, kWorkspaceBytes, 0, 1};
+  const auto list = device_->Ready(work, {}, arena, layout_, {});
+  ASSERT_FALSE(list.ok());
+  EXPECT_EQ(list.error().message,
+            "cuBLASLt has no algorithm for a matmul of 1 x 3x5x6 bf16 to bf16.");
 }
 
 // Else long sums of few results are one chain each: slow, and off by as much.
@@ -296,6 +330,24 @@ TEST_F(LtMatmulTest, Ready_NoAlgorithm_NamesTheProduct) {
   EXPECT_EQ(status.error().code, ErrorCode::kUnimplemented);
   EXPECT_EQ(status.error().message,
             "cuBLASLt has no algorithm for a matmul of 2 x 4x5x6 bf16 to f32.");
+}
+
+TEST_F(LtMatmulTest, Run_Unaligned_AsksWhenItIsNeededAndOnce) {
+  SizedMatmul matmul = MatmulOf(1, 2, 2, 2, DType::kF32, DType::kF32);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    memory_[i] = MakeOperand(i, DType::kF32, 1, 2, 2, false, true);
+    memory_[i].matrix.offset = 0;
+  }
+  matmul.a = memory_[0].matrix;
+  matmul.b = memory_[1].matrix;
+  matmul.d = memory_[2].matrix;
+  ExpectRight(matmul);
+  const int asked = FakeLt().heuristics();
+  matmul.b.offset = 1;
+  ASSERT_TRUE(Run(matmul).ok());
+  EXPECT_EQ(FakeLt().heuristics(), asked + 1);
+  ASSERT_TRUE(Run(matmul).ok());
+  EXPECT_EQ(FakeLt().heuristics(), asked + 1);
 }
 
 TEST_F(LtMatmulTest, Run_NoAlgorithmForUnaligned_SaysSoThereAlone) {
