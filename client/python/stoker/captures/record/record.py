@@ -111,8 +111,7 @@ def _built(key, scope, state, loaded, trace, leaves, new_code, entry_code):
     made.collect(new_code)
     _require_no_addresses(new_code, trace.texts)
     record["code"] = encode_code(new_code, made.renamed, scope.global_values)
-    record |= {"globals": made.words, "graphs": made.graphs}
-    _require_something_compiled(key, made.graphs)
+    record |= {"globals": made.words, "graphs": _require_something_compiled(key, made.graphs)}
     reads_numerics = any(graph["reads_numerics"] for graph in made.graphs)
     record["state"] = asked_for(state, lambda name: names is ALL or name in names, reads_numerics)
     if record.setdefault("apart", any(graph["runtime"]["mutated"] for graph in made.graphs)):
@@ -150,10 +149,11 @@ def _names_said(entry_code, trace):
 
 
 def _require_something_compiled(key, graphs):
-    """A frame that calls another one, in which the graph breaks, has no guards on what made it break. Where the other one is the
+    """`graphs`. A frame that calls another one, in which the graph breaks, has no guards on what made it break. Where the other one is the
     program's, its own captures do; a layer of PyTorch's is compiled as a part of this or not at all, by what a program brings."""
     if not graphs and key.entry.startswith("torch.nn."):
         raise NotPortable("a layer of PyTorch's of which nothing is compiled")
+    return graphs
 
 
 def _require_no_addresses(code, texts):
