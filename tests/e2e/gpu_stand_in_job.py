@@ -8,6 +8,7 @@ import torch
 from torch.nn import functional as F
 
 import stoker
+from stoker.captures.install import loading
 from stoker.lowering import compiling, lower, targets
 from stoker.pytorch import devices
 from stoker.runtime import cuda_executable, gpu_memory
@@ -18,8 +19,8 @@ lower._Lowering.reads_limits = False
 lower._Lowering.is_bound = lambda self, node: False
 gpu_memory.share = lambda: None
 devices.stream_of = lambda device: 0
-compiling.executable_on = lambda device, handle, segment, on_bind, verifies: cuda_executable.CudaExecutable(
-    handle, device, verifies)
+compiling.executable_on = loading.executable_on = lambda device, handle, segment, on_bind, verifies=False: (
+    cuda_executable.CudaExecutable(handle, device, verifies))
 within = []  # What kernels say of indices, which fail on a GPU and go on here.
 
 

@@ -54,6 +54,12 @@ def test_an_assignment_costs_what_it_writes(site):
     assert [label.split()[0] for label in result["labels"]] == ["scatter", "scatter"], result["labels"]
 
 
+@pytest.mark.parametrize("scenario", ["views", "views_in_training", "memory"])
+def test_what_lies_in_memory_of_inputs_that_change_is_as_in_eager(site, scenario):
+    run(site, scenario)
+    run(site, scenario)
+
+
 @pytest.mark.parametrize("scenario", ["aliases", "bounds", "autograd", "sizes"])
 def test_callers_see_what_eager_shows(site, scenario):
     runs(site, scenario)

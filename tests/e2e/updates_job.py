@@ -5,6 +5,7 @@ import copy
 import json
 import sys
 
+import numpy as np
 import torch
 
 import stoker
@@ -290,9 +291,81 @@ def run_sizes():
         check(f"{rows} rows, {count} updates", mine, its, 1e-5)
 
 
+VIEWS = {
+    "rows": lambda x: x[1:], "a column": lambda x: x[:, 0], "transposed": lambda x: x.t(), "as one dim": lambda x: x.view(-1),
+    "one more dim": lambda x: x.unsqueeze(0), "detached": lambda x: x.detach(), "itself": lambda x: x,
+    "strided": lambda x: x.as_strided((2, 2), (1, 2))}
+
+
+def run_views():
+    """Results that show an input that changes, which lies behind the beginning of its storage: at one place, then at others."""
+    for name, view in VIEWS.items():
+        def function(x, w, view=view):
+            x.add_(1)
+            return view(x), w * 2
+
+        torch._dynamo.reset()
+        run, weight = compiled(function), torch.ones(3)
+        for first in (2, 3, 0, 1):
+            mine, its = (torch.arange(24.0).view(8, 3) for _ in range(2))
+            (found, _), (expected, _) = run(mine[first:first + 4], weight), function(its[first:first + 4], weight)
+            check(f"{name} from row {first}", found, expected)
+            found.mul_(3), expected.mul_(3)  # It is the input's memory.
+            check(f"memory of {name} from row {first}", mine, its)
+
+
+def run_views_in_training():
+    for name, view in VIEWS.items():
+        def function(x, w, view=view):
+            with torch.no_grad():
+                x.add_(1)
+            return view(x), (w * x).sum()
+
+        torch._dynamo.reset()
+        run = compiled(function)
+        for first in (2, 0):
+            weights = [torch.ones(3, requires_grad=True) for _ in range(2)]
+            mine, its = (torch.arange(24.0).view(8, 3) for _ in range(2))
+            (found, loss), (expected, other) = run(mine[first:first + 4], weights[0]), function(its[first:first + 4], weights[1])
+            loss.backward(), other.backward()
+            check(f"{name} from row {first}", found, expected)
+            check(f"gradient beside {name} from row {first}", weights[0].grad, weights[1].grad)
+
+
+def run_memory():
+    """Inputs that come to lie in what a module holds, and storages that are two over one memory."""
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(2, 2, bias=False)
+            torch.nn.init.ones_(self.linear.weight)
+
+        def forward(self, x):
+            x.add_(1)
+            return self.linear(x)
+
+    def added(x, y):
+        x.mul_(2)
+        return x + y
+
+    mine, its = Layer(), Layer()
+    run = compiled(mine)
+    for number in range(3):
+        check(f"apart {number}", run(torch.zeros(2, 2)), its(torch.zeros(2, 2)))
+        check(f"the weight {number}", run(mine.linear.weight.detach()), its(its.linear.weight.detach()), 1e-5)
+    run = compiled(added)
+    for number in range(3):
+        check(f"added {number}", run(torch.ones(2), torch.ones(2)), torch.full((2,), 3.0))
+        memory, other = np.ones(2, "f"), np.ones(2, "f")
+        check(f"of one array {number}", run(torch.from_numpy(memory), torch.from_numpy(memory)),
+              added(torch.from_numpy(other), torch.from_numpy(other)))
+        check(f"half of an array {number}", run(torch.from_numpy(memory[:1]), torch.from_numpy(memory[1:])),
+              added(torch.from_numpy(other[:1]), torch.from_numpy(other[1:])))
+
+
 def main():
     scenario = globals()[f"run_{sys.argv[1]}"]
-    if scenario in (run_batch_norm, run_autograd):
+    if scenario in (run_batch_norm, run_autograd, run_views_in_training):
         scenario()
     else:
         with torch.no_grad():

@@ -8,19 +8,22 @@
 namespace stoker::guards {
 
 void Pointers::Add(Py_ssize_t place, std::int64_t span, bool is_written) {
-  pointers_.push_back({place, span, is_written, 0, std::nullopt});
+  pointers_.push_back({place, span, is_written, 0, std::nullopt, std::nullopt});
 }
 
 void Pointers::Know(Py_ssize_t number, PyObject* tensor, std::int64_t element) {
   if (PyObject_TypeCheck(tensor, tensor_) == 0) return;
   Pointer& pointer = pointers_.at(static_cast<std::size_t>(number));
-  pointer.known = Metadata::Of(tensor, layout_);
+  (pointer.first ? pointer.last : pointer.first) = Metadata::Of(tensor, layout_);
   pointer.element = element;
 }
 
 STOKER_EVERY_CALL std::optional<std::uint64_t> Pointers::AddressOf(
     const Pointer& pointer, const char* implementation) const {
-  if (!pointer.known || !pointer.known->Equals(implementation, layout_)) return std::nullopt;
+  const auto is_as = [&](const std::optional<Metadata>& known) {
+    return known && known->Equals(implementation, layout_);
+  };
+  if (!is_as(pointer.first) && !is_as(pointer.last)) return std::nullopt;
   const char* storage = At(implementation, TensorLayout::kStorage);
   if (storage == nullptr) return std::nullopt;
   if (pointer.span == 0) return 0;

@@ -24,7 +24,8 @@ class Pointers {
   // written.
   void Add(Py_ssize_t place, std::int64_t span, bool is_written);
 
-  // `tensor` was looked at: what has the same metadata is read where it lies. `element`: bytes.
+  // `tensor` was looked at: what has the same metadata is read where it lies, or that of the first
+  // one that was: some bits of it are of no meaning, and seldom others. `element`: bytes.
   void Know(Py_ssize_t number, PyObject* tensor, std::int64_t element);
 
   // Writes addresses to `places`; of what needs a look the numbers are given.
@@ -36,7 +37,7 @@ class Pointers {
     std::int64_t span = 0;
     bool is_written = false;
     std::int64_t element = 0;
-    std::optional<Metadata> known;
+    std::optional<Metadata> first, last;
   };
   static constexpr std::size_t kAtOnce = 32;
 

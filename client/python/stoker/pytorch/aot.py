@@ -156,17 +156,13 @@ def mark_updates(gm, updates):
         inputs[index].meta[UPDATED_BY] = place
 
 
-def inputs_to_tell_apart(count):
-    """(places that the graph just compiled changes, places of what may lie in their memory) among the `count` inputs
-    that it is called with; None where it changes nothing. What a module holds lies where it does in every call."""
+def inputs_that_change(count):
+    """Places of those that the graph just compiled changes among the `count` inputs that it is called with."""
     found = metadata() if facts.has(WEIGHTS, _WEIGHTS_OTHERWISE) else None
     changed = _changed(found) if found is not None else ()
-    if not changed:
-        return None
-    if len(found.input_info) != count:  # AOTAutograd has made one of those that share memory.
-        return frozenset(range(count)), range(count)
-    held = set(found.static_input_indices).difference(changed)
-    return frozenset(changed), [place for place in range(count) if place not in held]
+    if changed and len(found.input_info) != count:  # AOTAutograd has made one of those that share memory.
+        return frozenset(range(count))
+    return frozenset(changed)
 
 
 def _changed(found):

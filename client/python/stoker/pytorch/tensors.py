@@ -50,6 +50,17 @@ QUESTIONS = (
     ((), lambda tensor: [bool(getattr(tensor, name, False)) for name in ("_is_buffer", "_is_param")]))
 
 
+def share_storage(tensor, other):
+    return tensor.untyped_storage()._cdata == other.untyped_storage()._cdata
+
+
+def are_apart(tensors):
+    """Do their storages share no memory? Two may be of one, as those of two tensors made of one NumPy array."""
+    storages = [tensor.untyped_storage() for tensor in tensors]
+    extents = sorted([(storage.data_ptr(), storage.nbytes()) for storage in storages if storage.nbytes()])
+    return all([begin + size <= after for (begin, size), (after, _) in zip(extents, extents[1:])])
+
+
 def keys_number(tensor):
     """Its dispatch keys."""
     return torch._C._dispatch_keys(tensor).raw_repr()

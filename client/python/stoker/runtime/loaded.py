@@ -17,6 +17,11 @@ def cannot_start_over(error):
         f"A compiled graph failed after it had let go of what it was given, or written to it, so that it cannot run in eager: {error}")
 
 
+def shares_memory(error):
+    """Has libstoker refused a call in which an input that it updates shares memory with another one?"""
+    return error.code == library.FAILED_PRECONDITION and ", which the call updates, shares memory with input " in str(error)
+
+
 class _Handle:
     """libstoker's handle, freed when its executable cannot be reached any more. A `__del__` of the executable itself
     would be too early: while that runs, weak references still give the executable to other threads."""

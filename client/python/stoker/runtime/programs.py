@@ -11,7 +11,7 @@ from ..pytorch.marks import boxed
 from ..pytorch.state import in_forward_mode, is_profiled, makes_fakes
 from ..pytorch.tensors import has_memory
 from .gate import Inside
-from .loaded import cannot_start_over
+from .loaded import cannot_start_over, shares_memory
 from .replays.replay import Replayed
 from .replays.room import Room
 from .sizes import by_values
@@ -100,6 +100,9 @@ def rescued(run, in_eager, once, without_memory=None, has_sizes=False):
         try:
             return current(arguments)
         except StokerError as error:
+            if shares_memory(error):  # Of this call alone, which its guards should have told apart.
+                warn_once("shared", "a call runs in eager: %s", error)
+                return once(arguments)
             if has_sizes and error.code in _OF_CALLS:
                 warn_once(("sizes", error.code), "a compiled graph runs in eager for some sizes: %s", error)
                 return once(arguments)

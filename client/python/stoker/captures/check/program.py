@@ -13,6 +13,7 @@ from ...base import collector
 from ...base.signals import suppressed
 from ...pytorch import devices, state
 from ...pytorch.marks import COMPILER
+from ...pytorch.tensors import are_apart
 from ..bytecode.reads import ALL
 from ..optimizers.live import Optimizers
 from ..premises import (
@@ -307,8 +308,7 @@ def _both_of_locals(guards_hold, optimizers_hold):
 
 def _lie_apart(values, places):
     """Do these tensors share no memory? A graph that changes an input in place relies on it."""
-    memory = {values[place].untyped_storage().data_ptr() for place in places}
-    return len(memory) == len(places)
+    return are_apart([values[place] for place in places])
 
 
 _REASONS = {

@@ -12,6 +12,7 @@ import torch
 from ...pytorch.bytecode import resume_of
 from ...pytorch.marks import COMPILER
 from ...pytorch.state import asked_for
+from ...pytorch.tensors import are_apart
 from ..bytecode import instructions
 from ..bytecode.lines import asks_for_lines
 from ..bytecode.reads import ALL, texts_in, together
@@ -274,6 +275,5 @@ class _Globals:
 
 
 def _require_separate_memory(writer):
-    storages = [writer.values[place].untyped_storage().data_ptr() for place in writer.distinct]
-    if len(set(storages)) != len(storages):
+    if not are_apart([writer.values[place] for place in writer.distinct]):
         raise NotPortable("inputs that change in place and share memory")

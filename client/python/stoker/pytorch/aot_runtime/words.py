@@ -57,9 +57,10 @@ def runtime_words(found, inputs, results):
         _require_no_place(meta)
         among = inputs if kind == "alias_of_input" else given[len(found.output_info):] if kind in OF_BASE else given
         if kind == "alias_of_input" and meta.base_idx in updated:
-            # Its strides are those of a view of what was computed, which must lie like the input then.
+            # It is a view of what was computed, which must lie like the input then, from its own beginning on.
             if _strides(updated[meta.base_idx]) != _strides(inputs[meta.base_idx]):
                 raise NotPortable("a view of an input that changes in place and lies otherwise")
+            among = updated
         outputs.append([
             kind, meta.base_idx, _distance(among[meta.base_idx], value), bool(meta.requires_grad), _detached(meta)])
     return {

@@ -22,9 +22,11 @@ class Pointers:
         device and kind nobody has seen before, whose storage holds less than they span, or is shared until it is written."""
         if self._known is not None:
             return extension().put(self._known, tensors, ctypes.addressof(into))
-        if self._wanted and extension() is not None and learn_tensors():  # Now, and not while graphs are made with fake tensors.
-            self._known = extension().pointers_of(self._wanted, torch.Tensor)
-        self._wanted = None
+        wanted = self._wanted
+        if wanted:  # Now, and not while graphs are made with fake tensors. Another thread may be at it, too.
+            if extension() is not None and learn_tensors():
+                self._known = extension().pointers_of(wanted, torch.Tensor)
+            self._wanted = None
         return self._all
 
     def know(self, number, tensor):
