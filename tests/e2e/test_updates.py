@@ -54,7 +54,7 @@ def test_an_assignment_costs_what_it_writes(site):
     assert [label.split()[0] for label in result["labels"]] == ["scatter", "scatter"], result["labels"]
 
 
-@pytest.mark.parametrize("scenario", ["views", "views_in_training", "memory"])
+@pytest.mark.parametrize("scenario", ["views", "views_in_training", "memory", "memory_that_parts"])
 def test_what_lies_in_memory_of_inputs_that_change_is_as_in_eager(site, scenario):
     run(site, scenario)
     run(site, scenario)

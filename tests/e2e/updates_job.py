@@ -363,6 +363,53 @@ def run_memory():
               added(torch.from_numpy(other[:1]), torch.from_numpy(other[1:])))
 
 
+def shown(x, y):
+    x.add_(1)
+    return x[1:2], x.t(), y.sum()
+
+
+def run_memory_that_parts():
+    """Inputs that share memory in some calls: in the first or in later ones; gradients that are parameters for a step."""
+    for order in ("apart", "shared", "apart shared apart", "shared apart shared", "numpy apart numpy"):
+        torch._dynamo.reset()
+        run = compiled(shown, dynamic=False)
+        for number, how in enumerate(order.split() * 2):
+            results = []
+            for function in (run, shown):
+                memory = torch.arange(18.0).view(6, 3)
+                x, y = torch.arange(12.0).view(4, 3), memory
+                if how == "shared":
+                    x = memory[1:5]
+                elif how == "numpy":
+                    x = torch.from_numpy(memory.numpy()[1:5])
+                results.append([*function(x, y), x, memory])
+            for found, expected in zip(*results):
+                check(f"{order}: {number}", found, expected)
+    for name, make in {
+            "SGD": lambda p: torch.optim.SGD(p, lr=0.1), "momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, foreach=False),
+            "Adam": lambda p: torch.optim.Adam(p, lr=0.1)}.items():
+        for steps in ("-a-", "-aa-", "a-", "-d-e-"):
+            found = []
+            for wrap in (compiled, lambda function: function):
+                torch._dynamo.reset()
+                torch.manual_seed(3)
+                parameters = [torch.nn.Parameter(torch.randn(4, 5)) for _ in range(2)]
+                step = wrap(make(parameters).step)
+                for kind in steps:
+                    for parameter in parameters:
+                        parameter.grad = torch.randn(4, 5)
+                    if kind == "a":
+                        parameters[0].grad = parameters[1].detach()
+                    elif kind == "d":
+                        parameters[1].data = parameters[0].data
+                    elif kind == "e":
+                        parameters[1].data = parameters[0].data.clone()
+                    step()
+                found.append(parameters)
+            for number, (mine, its) in enumerate(zip(*found)):
+                check(f"{name} {steps} {number}", mine.detach(), its.detach(), 1e-5)
+
+
 def main():
     scenario = globals()[f"run_{sys.argv[1]}"]
     if scenario in (run_batch_norm, run_autograd, run_views_in_training):

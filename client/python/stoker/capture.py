@@ -42,7 +42,8 @@ def trace(gm, example_inputs, compile_graph, compile_backward, around=lambda fun
         gm, example_inputs, forward=compile_forward, inference=compile_inference, change_joint=with_less_to_keep,
         parted=parted.append, backward=without_dynamo(compile_later, "Stoker's compiler of backward passes"))
     function = around(function)
-    changed = aot.inputs_that_change(len(example_inputs))
+    held = aot.held()
+    changed = aot.inputs_that_change(len(held) + len(example_inputs))
     if changed:
-        function = overlaps.as_traced(function, forward_of(gm), example_inputs, changed)
+        function = overlaps.as_traced(function, forward_of(gm), held, example_inputs, changed)
     return without_dynamo(function, "Stoker's compiled graph")

@@ -157,7 +157,7 @@ def mark_updates(gm, updates):
 
 
 def inputs_that_change(count):
-    """Places of those that the graph just compiled changes among the `count` inputs that it is called with."""
+    """Places of those that the graph just compiled changes among its `count` inputs, the first of which are those of held()."""
     found = metadata() if facts.has(WEIGHTS, _WEIGHTS_OTHERWISE) else None
     changed = _changed(found) if found is not None else ()
     if changed and len(found.input_info) != count:  # AOTAutograd has made one of those that share memory.

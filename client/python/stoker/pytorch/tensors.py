@@ -50,10 +50,6 @@ QUESTIONS = (
     ((), lambda tensor: [bool(getattr(tensor, name, False)) for name in ("_is_buffer", "_is_param")]))
 
 
-def share_storage(tensor, other):
-    return tensor.untyped_storage()._cdata == other.untyped_storage()._cdata
-
-
 def are_apart(tensors):
     """Do their storages share no memory? Two may be of one, as those of two tensors made of one NumPy array."""
     storages = [tensor.untyped_storage() for tensor in tensors]
