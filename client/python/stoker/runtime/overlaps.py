@@ -24,7 +24,7 @@ def as_traced(compiled, in_eager, held, inputs, changed):
     tensors_of, numbers_of = taker(places), taker([place for place in range(len(traced)) if place not in set(places)])
     varies = len(places) < len(traced)  # Sizes come as numbers.
     shared = not any(map(_has_no_memory, traced)) and _is_shared(*_extents(tensors_of(traced)), places, changed)
-    traced = inputs = None
+    traced = inputs = None  # They are not kept.
     last = None  # Of the last call that lay as expected: where, and how long its tensors are.
     passed = None  # The same of one that lay as the one before did, which is asked faster.
 

@@ -181,6 +181,19 @@ class LtMatmulTest : public FakeDriverTest {
     return queue_->Wait();
   }
 
+  // Of 2 x 2 matrices, each at a multiple of 16 bytes.
+  SizedMatmul AlignedMatmul() {
+    SizedMatmul matmul = MatmulOf(1, 2, 2, 2, DType::kF32, DType::kF32);
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      memory_[i] = MakeOperand(i, DType::kF32, 1, 2, 2, false, true);
+      memory_[i].matrix.offset = 0;
+    }
+    matmul.a = memory_[0].matrix;
+    matmul.b = memory_[1].matrix;
+    matmul.d = memory_[2].matrix;
+    return matmul;
+  }
+
   void ExpectRight(const SizedMatmul& matmul) {
     const std::vector<double> expected = Expected(matmul);
     const Status status = Run(matmul);
@@ -333,14 +346,7 @@ TEST_F(LtMatmulTest, Ready_NoAlgorithm_NamesTheProduct) {
 }
 
 TEST_F(LtMatmulTest, Run_Unaligned_AsksWhenItIsNeededAndOnce) {
-  SizedMatmul matmul = MatmulOf(1, 2, 2, 2, DType::kF32, DType::kF32);
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    memory_[i] = MakeOperand(i, DType::kF32, 1, 2, 2, false, true);
-    memory_[i].matrix.offset = 0;
-  }
-  matmul.a = memory_[0].matrix;
-  matmul.b = memory_[1].matrix;
-  matmul.d = memory_[2].matrix;
+  SizedMatmul matmul = AlignedMatmul();
   ExpectRight(matmul);
   const int asked = FakeLt().heuristics();
   matmul.b.offset = 1;
@@ -352,14 +358,7 @@ TEST_F(LtMatmulTest, Run_Unaligned_AsksWhenItIsNeededAndOnce) {
 
 TEST_F(LtMatmulTest, Run_NoAlgorithmForUnaligned_SaysSoThereAlone) {
   FakeLt().set_least_alignment(16);
-  SizedMatmul matmul = MatmulOf(1, 2, 2, 2, DType::kF32, DType::kF32);
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    memory_[i] = MakeOperand(i, DType::kF32, 1, 2, 2, false, true);
-    memory_[i].matrix.offset = 0;
-  }
-  matmul.a = memory_[0].matrix;
-  matmul.b = memory_[1].matrix;
-  matmul.d = memory_[2].matrix;
+  SizedMatmul matmul = AlignedMatmul();
   ExpectRight(matmul);
   matmul.b.offset = 1;
   const Status status = Run(matmul);
