@@ -15,7 +15,7 @@ from .runtime import overlaps
 from .runtime.programs import forward_of
 
 
-def trace(gm, example_inputs, compile_graph, compile_backward, around=lambda function: function):
+def trace(gm, example_inputs, compile_graph, compile_backward, around):
     """A callable for Dynamo's `gm`. compile_graph(graph module, parameter positions, seconds of tracing, whether it is for
     training, the graph module of its gradients where this PyTorch shows it) is called for each functional graph but a backward one,
     and compile_backward(graph module, seconds) for that; they give boxed callables. around(callable of AOTAutograd's) gives what
@@ -45,5 +45,5 @@ def trace(gm, example_inputs, compile_graph, compile_backward, around=lambda fun
     held = aot.held()
     changed = aot.inputs_that_change(len(held) + len(example_inputs))
     if changed:
-        function = overlaps.as_traced(function, forward_of(gm), held, example_inputs, changed)
+        function = overlaps.where_apart(function, forward_of(gm), held, example_inputs, changed)
     return without_dynamo(function, "Stoker's compiled graph")

@@ -52,22 +52,17 @@ class SizedOnCuda:
         self._executable = executable
         self._device = executable.device
         inputs = list(enumerate(segment.inputs))
-        updated = {output.updates for output in segment.outputs}
         self._held = [(place, source.layout) for place, source in inputs if source.parameter]
         self._take_held = taker([source.slot for _, source in inputs if source.parameter])
-        others = [(place, source) for place, source in inputs if not source.parameter]
-        self._others = [(place, source.slot) for place, source in others]
-        self._inputs = Inputs(
-            [(place, source.slot, source.layout, place in updated) for place, source in others], self._on_device)
+        self._inputs = Inputs(segment, self._on_device)
         self._pointers = ctypes.c_void_p * len(inputs)
         # (addresses of what is held, the pointers with those of them that kernels read as they lie, the rest of them), or
         # None
         self._noted = None
         self._symbols = (ctypes.c_int64 * len(symbols))(*symbols) if symbols else None
-        # In whose memory an output is made: its place among those. None: in memory of its own.
-        place_of = {place: number for number, (place, _) in enumerate(others)}
         self._outputs = [
-            (output.dtype, output.layout, *buffer_of(output.layout), place_of.get(output.updates)) for output in segment.outputs]
+            (output.dtype, output.layout, *buffer_of(output.layout), updated)
+            for output, updated in zip(segment.outputs, self._inputs.updated)]
         self._made = [number for number, (*_, updated) in enumerate(self._outputs) if updated is None]
         self._restrided = any(layout.order is None for _, layout, *_ in self._outputs)
         self._checks = bool(segment.checks)
@@ -130,7 +125,7 @@ class SizedOnCuda:
     @property
     def updated(self):
         """Slots whose tensors it writes to."""
-        return [self._others[number][1] for *_, number in self._outputs if number is not None]
+        return [self._inputs.slots[number] for number in self._inputs.updated if number is not None]
 
     def make_ahead(self, numbers, lender=None):
         """{number: what it is to be written to} of these outputs, for a recording, but those that update an input. `lender`: of
@@ -139,7 +134,7 @@ class SizedOnCuda:
         numbers = [number for number in numbers if self._outputs[number][-1] is None]
         if lender is not None and self._lets_go and not executable.verifies:
             last, first = executable.last_of_inputs, executable.first_of_outputs
-            read = [(slot, last[place]) for place, slot in self._others if slot in self._lets_go]
+            read = [(slot, last[place]) for place, slot in zip(self._inputs.places, self._inputs.slots) if slot in self._lets_go]
             lent = lender.place(read, {
                 number: (dtype, shape, strides, first[number])
                 for number, (dtype, _, shape, strides, _) in enumerate(self._outputs) if number in numbers})
@@ -166,7 +161,7 @@ class SizedOnCuda:
         last, first = executable.last_of_inputs, executable.first_of_outputs
         inputs = [
             (tensor.nbytes, last[place] if slot in self._lets_go else sys.maxsize)
-            for tensor, (place, slot) in zip(given, self._others)]
+            for tensor, place, slot in zip(given, self._inputs.places, self._inputs.slots)]
         outputs = [
             (dtype.itemsize * math.prod(shape), step) for (dtype, _, shape, *_), step in zip(self._outputs, first)]
         return gpu_memory.turns_of(inputs, outputs)
@@ -180,7 +175,7 @@ class SizedOnCuda:
 
         def take(turn):
             for number in turn.inputs:
-                given[number] = slots[self._others[number][1]] = None
+                given[number] = slots[self._inputs.slots[number]] = None
             for number in turn.outputs:
                 buffers[number] = buffer = self._buffer_of(self._outputs[number])
                 results[number] = _pointer(buffer)

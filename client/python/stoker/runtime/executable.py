@@ -115,17 +115,12 @@ class SizedExecutable:
         self._executable = executable
         self._take_parameters = executable.take_parameters
         inputs = segment.inputs
-        updated = {output.updates for output in segment.outputs}
-        activations = [place for place, source in enumerate(inputs) if not source.parameter]
-        self._inputs = Inputs([
-            (place, inputs[place].slot, inputs[place].layout, place in updated) for place in activations])
+        self._inputs = Inputs(segment)
         self._pointers = ctypes.c_void_p * len(inputs)
         self._no_pointers = bytes(ctypes.sizeof(self._pointers))
         self._symbols = (ctypes.c_int64 * len(symbols))(*symbols) if symbols else None
-        # In whose memory an output is made: its place among the activations. None: in memory of its own.
-        place_of = {place: number for number, place in enumerate(activations)}
         self._outputs = [
-            (_maker_of(output), output.layout, place_of.get(output.updates)) for output in segment.outputs]
+            (_maker_of(output), output.layout, updated) for output, updated in zip(segment.outputs, self._inputs.updated)]
         self._made = [place for place, (*_, number) in enumerate(self._outputs) if number is None]
         self._restrided = any(layout.order is None for _, layout, _ in self._outputs)
         self._checks = segment.checks

@@ -39,13 +39,19 @@ def require_memory(tensor, span=None):
 
 
 class Inputs:
-    """Those of a segment that every call brings."""
+    """Those of a segment that every call brings, by number."""
 
-    def __init__(self, sources, laid_out=as_laid_out):
-        """`sources`: (place among all inputs, slot, layout, is it written?) of each; laid_out(tensor, layout) gives it as a kernel
-        reads it."""
-        self._take = taker([slot for _, slot, *_ in sources])
-        self._sources = [(place, layout, layout.span, written) for place, _, layout, written in sources]
+    def __init__(self, segment, laid_out=as_laid_out):
+        """laid_out(tensor, layout) gives a tensor as a kernel reads it."""
+        written = {output.updates for output in segment.outputs}
+        brought = [(place, source) for place, source in enumerate(segment.inputs) if not source.parameter]
+        self.slots = [source.slot for _, source in brought]
+        self.places = [place for place, _ in brought]  # Among all inputs.
+        numbers = {place: number for number, place in enumerate(self.places)}
+        # For each output the number of the one in whose memory it is made; None: in memory of its own.
+        self.updated = [numbers.get(output.updates) for output in segment.outputs]
+        self._take = taker(self.slots)
+        self._sources = [(place, source.layout, source.layout.span, place in written) for place, source in brought]
         self._pointers = Pointers([(place, span, written) for place, _, span, written in self._sources])
         self._laid_out = laid_out
 

@@ -10,7 +10,7 @@ from ..pytorch.native.addresses import Addresses
 from .laid_out import taker
 
 
-def as_traced(compiled, in_eager, held, inputs, changed):
+def where_apart(compiled, in_eager, held, inputs, changed):
     """`compiled`, and `in_eager`, which does the same as PyTorch, for calls in which something shares memory with what changes. `held`:
     tensors that come before the inputs of every call; `inputs`: those that were traced; `changed`: positions among both of the
     ones that change. What a module holds is looked at, too: another input may have come to lie in it. Where they shared memory
@@ -25,7 +25,7 @@ def as_traced(compiled, in_eager, held, inputs, changed):
     varies = len(places) < len(traced)  # Sizes come as numbers.
     shared = not any(map(_has_no_memory, traced)) and _is_shared(*_extents(tensors_of(traced)), places, changed)
     traced = inputs = None  # They are not kept.
-    last = None  # Of the last call that lay as expected: where, and how long its tensors are.
+    last = None  # Of the last call in which they lay apart: where, and how long its tensors are.
     passed = None  # The same of one that lay as the one before did, which is asked faster.
 
     def run(*inputs):

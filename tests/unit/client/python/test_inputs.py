@@ -10,6 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from stoker.graph.layout import layout_of
+from stoker.graph.program import Segment, SegmentInput, SegmentOutput
 from stoker.libstoker.extension import extension
 from stoker.pytorch.native import pointers
 from stoker.pytorch.native.pointers import Pointers
@@ -38,7 +39,9 @@ def taken(inputs, tensors, count=None):
 
 
 def inputs_like(tensors, written=()):
-    return Inputs([(place, place, layout_of(tensor), place in written) for place, tensor in enumerate(tensors)])
+    return Inputs(Segment(
+        "", [SegmentInput(place, layout_of(tensor), False) for place, tensor in enumerate(tensors)],
+        [SegmentOutput(len(tensors) + place, tensors[place].dtype, layout_of(tensors[place]), place) for place in sorted(written)]))
 
 
 def made(generator):

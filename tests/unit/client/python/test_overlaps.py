@@ -37,7 +37,7 @@ def test_every_call_is_told_apart():
         return "compiled"
 
     memory, numbers = torch.zeros(64), torch.zeros(8)
-    run = overlaps.as_traced(compiled, lambda *_: "eager", (), (memory[:8], numbers), frozenset({0}))
+    run = overlaps.where_apart(compiled, lambda *_: "eager", (), (memory[:8], numbers), frozenset({0}))
     for _ in range(2):
         for _ in range(3):
             assert run(memory[:8], numbers) == "compiled"
@@ -50,7 +50,7 @@ def test_every_call_is_told_apart():
 
 def test_sizes_that_vary_are_told_apart():
     memory = torch.zeros(64)
-    run = overlaps.as_traced(
+    run = overlaps.where_apart(
         lambda *_: "compiled", lambda *_: "eager", (), (8, memory[:8], memory[8:]), frozenset({1}))
     for _ in range(2):
         assert run(8, memory[:8], memory[8:]) == "compiled"
@@ -59,7 +59,7 @@ def test_sizes_that_vary_are_told_apart():
 
 def test_what_comes_before_the_inputs_is_told_apart():
     memory, held = torch.zeros(64), [torch.zeros(8), torch.zeros(8)]
-    run = overlaps.as_traced(lambda *_: "compiled", lambda *_: "eager", held, (memory[:8],), frozenset({1}))
+    run = overlaps.where_apart(lambda *_: "compiled", lambda *_: "eager", held, (memory[:8],), frozenset({1}))
     for _ in range(3):
         assert run(memory[:8]) == "compiled"
         assert run(held[0]) == "compiled"  # Which does not change.
@@ -70,5 +70,5 @@ def test_what_comes_before_the_inputs_is_told_apart():
 
 def test_what_shared_memory_when_it_was_traced_is_never_compiled():
     memory = torch.zeros(64)
-    run = overlaps.as_traced(lambda *_: "compiled", lambda *_: "eager", (), (memory[:8], memory[4:12]), frozenset({0}))
+    run = overlaps.where_apart(lambda *_: "compiled", lambda *_: "eager", (), (memory[:8], memory[4:12]), frozenset({0}))
     assert run(memory[:8], memory[4:12]) == run(memory[:8], torch.zeros(8)) == "eager"

@@ -59,6 +59,6 @@ class HoldingGraph:
 
     def __call__(self, *inputs):
         held = [tensor() for tensor in self._tensors]
-        if [True for tensor in held if tensor is None]:
+        if any([tensor is None for tensor in held]):
             raise ReferenceError("A tensor that a graph holds has died.")
         return self._run(*held, *inputs)
